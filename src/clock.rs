@@ -1,0 +1,288 @@
+//! Time and the stop signal: both enter a run as values.
+//!
+//! A [`Clock`] is virtual (exact and instant, the default) or real. A [`Signal`] is the one Stop
+//! button of a run; whoever waits does so through [`Clock::sleep`], which the signal can end.
+//! This is the only module that reads the machine's clock.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// A boxed future, the shape in which object-safe traits await.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Tells the time since the run began, and waits.
+pub trait Clock: Send + Sync {
+    /// Time since the clock was made.
+    fn now(&self) -> Duration;
+
+    /// Waits for `span`.
+    ///
+    /// # Errors
+    /// [`Stopped`] as soon as `signal` says so, with its reason.
+    fn sleep<'a>(
+        &'a self,
+        span: Duration,
+        signal: &'a Signal,
+    ) -> BoxFuture<'a, Result<(), Stopped>>;
+}
+
+/// Somebody pressed Stop.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("stopped: {reason}")]
+pub struct Stopped {
+    /// What the one who stopped it gave as the reason.
+    pub reason: String,
+}
+
+/// The one stop signal of a run; clones share it.
+#[derive(Clone, Debug)]
+pub struct Signal {
+    scheduled: Option<(Duration, Arc<str>)>,
+    pressed: watch::Sender<Option<String>>,
+}
+
+impl Default for Signal {
+    fn default() -> Self {
+        Self {
+            scheduled: None,
+            pressed: watch::Sender::new(None),
+        }
+    }
+}
+
+impl Signal {
+    /// A signal that nobody has pressed.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A signal that will be pressed when the clock shows `at`.
+    #[must_use]
+    pub fn scheduled(at: Duration, reason: &str) -> Self {
+        Self {
+            scheduled: Some((at, reason.into())),
+            ..Self::default()
+        }
+    }
+
+    /// Presses Stop now. The first reason stands.
+    pub fn stop(&self, reason: &str) {
+        self.pressed.send_if_modified(|pressed| {
+            let first = pressed.is_none();
+            pressed.get_or_insert_with(|| reason.to_owned());
+            first
+        });
+    }
+
+    /// Fails if Stop was pressed at or before `now`.
+    ///
+    /// # Errors
+    /// [`Stopped`] with the reason.
+    pub fn check(&self, now: Duration) -> Result<(), Stopped> {
+        if let Some(reason) = self.pressed.borrow().clone() {
+            return Err(Stopped { reason });
+        }
+        match &self.scheduled {
+            Some((at, reason)) if *at <= now => Err(Stopped {
+                reason: reason.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Resolves when somebody calls [`Signal::stop`]; scheduled stops are the clock's affair.
+    pub async fn pressed(&self) -> Stopped {
+        let mut watcher = self.pressed.subscribe();
+        let pressed = watcher
+            .wait_for(Option::is_some)
+            .await
+            .map(|reason| reason.clone());
+        match pressed {
+            Ok(reason) => Stopped {
+                reason: reason.unwrap_or_default(),
+            },
+            // Unreachable while `self` holds the sender: wait for a press that cannot come.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    fn scheduled_within(&self, end: Duration) -> Option<(Duration, Stopped)> {
+        let (at, reason) = self.scheduled.as_ref()?;
+        (*at < end).then(|| {
+            (
+                *at,
+                Stopped {
+                    reason: reason.to_string(),
+                },
+            )
+        })
+    }
+}
+
+/// Time that passes only when somebody waits: exact to the nanosecond, and instant.
+#[derive(Debug, Default)]
+pub struct VirtualClock {
+    now_ns: AtomicU64,
+}
+
+impl VirtualClock {
+    /// A virtual clock at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A virtual clock that shows `at`, for a run that is resumed.
+    #[must_use]
+    pub fn starting_at(at: Duration) -> Self {
+        Self {
+            now_ns: AtomicU64::new(nanos(at)),
+        }
+    }
+
+    fn advance_to(&self, time: Duration) {
+        self.now_ns.fetch_max(nanos(time), Ordering::SeqCst);
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Clock for VirtualClock {
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.now_ns.load(Ordering::SeqCst))
+    }
+
+    fn sleep<'a>(
+        &'a self,
+        span: Duration,
+        signal: &'a Signal,
+    ) -> BoxFuture<'a, Result<(), Stopped>> {
+        Box::pin(async move {
+            let start = self.now();
+            signal.check(start)?;
+            let end = start.saturating_add(span);
+            if let Some((at, stopped)) = signal.scheduled_within(end) {
+                self.advance_to(at);
+                return Err(stopped);
+            }
+            self.advance_to(end);
+            Ok(())
+        })
+    }
+}
+
+/// The machine's monotonic clock; needs a tokio runtime with time enabled.
+#[derive(Debug)]
+pub struct RealClock {
+    start: std::time::Instant,
+    offset: Duration,
+}
+
+impl RealClock {
+    /// A real clock that shows `offset` now: zero for a new run, the time already spent for a
+    /// resumed one.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the home of the real clock")]
+    pub fn starting_at(offset: Duration) -> Self {
+        Self {
+            start: std::time::Instant::now(),
+            offset,
+        }
+    }
+}
+
+impl Clock for RealClock {
+    fn now(&self) -> Duration {
+        self.offset + self.start.elapsed()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the home of the real clock")]
+    fn sleep<'a>(
+        &'a self,
+        span: Duration,
+        signal: &'a Signal,
+    ) -> BoxFuture<'a, Result<(), Stopped>> {
+        Box::pin(async move {
+            let start = self.now();
+            signal.check(start)?;
+            let (wait, stopped) = match signal.scheduled_within(start.saturating_add(span)) {
+                Some((at, stopped)) => (at.saturating_sub(start), Err(stopped)),
+                None => (span, Ok(())),
+            };
+            tokio::select! {
+                () = tokio::time::sleep(wait) => stopped,
+                pressed = signal.pressed() => Err(pressed),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn virtual_time_is_exact_and_a_scheduled_stop_cuts_a_wait() {
+        let clock = VirtualClock::new();
+        let signal = Signal::scheduled(ms(1_200), "user pressed Stop");
+        assert_eq!(pollster::block_on(clock.sleep(ms(500), &signal)), Ok(()));
+        let stopped = pollster::block_on(clock.sleep(ms(5_000), &signal));
+        assert_eq!(
+            stopped,
+            Err(Stopped {
+                reason: "user pressed Stop".to_owned()
+            })
+        );
+        assert_eq!(clock.now(), ms(1_200));
+    }
+
+    #[test]
+    fn a_wait_that_ends_at_the_scheduled_moment_is_not_cut_but_the_next_one_is() {
+        let clock = VirtualClock::new();
+        let signal = Signal::scheduled(ms(100), "late");
+        assert_eq!(pollster::block_on(clock.sleep(ms(100), &signal)), Ok(()));
+        assert!(pollster::block_on(clock.sleep(ms(1), &signal)).is_err());
+        assert_eq!(clock.now(), ms(100));
+    }
+
+    #[test]
+    fn the_first_reason_stands() {
+        let signal = Signal::new();
+        assert_eq!(signal.check(ms(9)), Ok(()));
+        signal.stop("first");
+        signal.stop("second");
+        assert_eq!(
+            signal.check(ms(0)),
+            Err(Stopped {
+                reason: "first".to_owned()
+            })
+        );
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_press_ends_a_real_wait() {
+        let clock = RealClock::starting_at(ms(0));
+        let signal = Signal::new();
+        let (outcome, ()) = tokio::join!(clock.sleep(ms(60_000), &signal), async {
+            signal.stop("enough");
+        });
+        assert_eq!(
+            outcome,
+            Err(Stopped {
+                reason: "enough".to_owned()
+            })
+        );
+    }
+}

@@ -1,0 +1,2 @@
+//! The `loopmeter` binary.
+fn main() {}

@@ -23,12 +23,24 @@ const MOST_ID_CHARS: usize = 64;
 /// Whose time a run takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum ClockKind {
     /// Exact and instant.
     #[default]
     Virtual,
     /// The machine's.
     Real,
+}
+
+/// Which tools a run has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CatalogKind {
+    /// The chapter's four.
+    #[default]
+    Chapter,
+    /// The same, with an `idempotency_key` declared for the one that writes.
+    IdempotencyKeys,
 }
 
 /// What a run was started with, beside what its state holds: enough to take it up elsewhere.
@@ -38,6 +50,8 @@ pub struct Launch {
     pub scenario: String,
     /// The scenario's text, so that a later change of the file does not change the run.
     pub scenario_toml: String,
+    /// Which tools the run has.
+    pub catalog: CatalogKind,
     /// How long the scripted model thinks.
     pub latency: Latency,
     /// Whose time the run takes.

@@ -5,3 +5,4 @@ pub mod event;
 pub mod message;
 pub mod money;
 pub mod run;
+pub mod tools;

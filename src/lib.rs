@@ -5,4 +5,5 @@ pub mod event;
 pub mod message;
 pub mod money;
 pub mod run;
+pub mod tokens;
 pub mod tools;

@@ -162,7 +162,7 @@ async fn execute(
     let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress);
     let start = harness.clock.now();
     let result = tool.run(arguments, &context).await;
-    machine.on_bill(&context.take_bill());
+    machine.on_bill(context.take_bill());
     let took = harness.clock.now().saturating_sub(start);
     match result {
         Ok(text) => machine.on_tool(call, Ok(text), took),

@@ -178,8 +178,8 @@ impl<'a> Machine<'a> {
     }
 
     /// A sub-agent behind a tool used this much.
-    pub fn on_bill(&mut self, bill: &Bill) {
-        self.state.children += bill.clone();
+    pub fn on_bill(&mut self, bill: Bill) {
+        self.state.children += bill;
     }
 
     /// Somebody pressed Stop, and it reached the run.

@@ -6,9 +6,11 @@ mod machine;
 pub mod policy;
 mod state;
 mod subagent;
+mod trial;
 
 pub use drive::{Checkpoint, CheckpointError, Harness, Watchers, drive};
 pub use index::{PendingCall, Repeated, TranscriptIndex, signature};
 pub use machine::{CustomStop, DecisionError, GENERIC_TOOL_ERROR, Machine, Need};
 pub use state::{RunSettings, RunState, Status, StopReason};
 pub use subagent::{NO_RESULT, SubAgent};
+pub use trial::{Trial, TrialError};

@@ -74,10 +74,9 @@ impl Tool for SubAgent {
     }
 
     fn access(&self) -> Access {
-        let writes = |name: &String| {
-            self.catalog.get(name).is_some_and(|tool| tool.access() == Access::Write)
-        };
-        if self.catalog.names().iter().any(writes) { Access::Write } else { Access::ReadOnly }
+        let writes =
+            |name: &str| self.catalog.get(name).is_some_and(|tool| tool.access() == Access::Write);
+        if self.catalog.names().any(writes) { Access::Write } else { Access::ReadOnly }
     }
 
     fn run<'a>(
@@ -94,7 +93,7 @@ impl Tool for SubAgent {
 
 /// The bill of one run and everything below it.
 fn bill_of(run: &RunState) -> Bill {
-    let mut bill = run.children.clone();
+    let mut bill = run.children;
     bill += Bill {
         runs: 1,
         turns: run.turns,

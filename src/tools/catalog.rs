@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -14,12 +14,14 @@ use super::{
 };
 use crate::clock::BoxFuture;
 use crate::message::ToolDefinition;
+use crate::tokens;
 
 /// An ordered list of tools with distinct names, their schemas compiled. Clones share the tools.
 #[derive(Clone, Default)]
 pub struct Catalog {
     entries: Vec<Entry>,
     definitions: Vec<ToolDefinition>,
+    tokens: OnceLock<u64>,
 }
 
 #[derive(Clone)]
@@ -73,6 +75,7 @@ impl Catalog {
         let schema = Arc::new(compile(&definition)?);
         self.entries.push(Entry { tool, schema });
         self.definitions.push(definition);
+        self.tokens = OnceLock::new();
         Ok(self)
     }
 
@@ -109,7 +112,7 @@ impl Catalog {
         for name in descriptions.keys() {
             self.entry(name)?;
         }
-        let mut described = self.clone();
+        let mut described = Self { tokens: OnceLock::new(), ..self.clone() };
         for (entry, definition) in described.entries.iter_mut().zip(&mut described.definitions) {
             if let Some(description) = descriptions.get(&definition.name) {
                 definition.description.clone_from(description);
@@ -155,6 +158,16 @@ impl Catalog {
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
         &self.definitions
+    }
+
+    /// What the definitions add to the prompt of every request, in tokens; nothing without tools,
+    /// because a request without tools has no such key.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        if self.definitions.is_empty() {
+            return 0;
+        }
+        *self.tokens.get_or_init(|| tokens::count_tools(&self.definitions))
     }
 
     /// Reads the arguments that a model wrote for `tool`. A blank text stands for `{}`, because

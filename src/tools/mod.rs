@@ -11,6 +11,7 @@ mod context;
 pub mod definitions;
 mod error;
 mod files;
+mod function;
 mod words;
 mod workspace;
 
@@ -20,6 +21,7 @@ pub use archive::ScanArchive;
 pub use catalog::{Catalog, CatalogError};
 pub use context::{Bill, ToolContext};
 pub use error::{ErrorKind, ToolError, ToolFailure};
+pub use function::FnTool;
 pub use files::{DeleteFile, ListFiles, ReadFile};
 pub use workspace::{
     Action, FileError, FileProblem, JournalEntry, Template, Workspace, WorkspaceError,

@@ -4,11 +4,12 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use crate::document::{Problems, ReadError};
+use crate::scenario::ScenarioError;
 use crate::store::StoreError;
 
 /// The exit codes, a contract with scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub(super) enum Exit {
     /// Everything was done; a run reached one of its exits, whichever.
     Fine = 0,
     /// A check or a claim does not hold.
@@ -29,7 +30,7 @@ impl From<Exit> for ExitCode {
 
 /// Why a verb ends early, and with which code.
 #[derive(Debug)]
-pub enum Failure {
+pub(super) enum Failure {
     /// Problems in a text that the user wrote, each with its place.
     Problems(Problems),
     /// The input or the usage is wrong.
@@ -41,7 +42,7 @@ pub enum Failure {
 impl Failure {
     /// The exit code that goes with it.
     #[must_use]
-    pub const fn exit(&self) -> Exit {
+    pub(super) const fn exit(&self) -> Exit {
         match self {
             Self::Problems(_) | Self::WrongInput(_) => Exit::WrongInput,
             Self::CouldNotDo(_) => Exit::CouldNotDo,
@@ -50,13 +51,13 @@ impl Failure {
 
     /// A failure to do the work, told with its causes.
     #[must_use]
-    pub fn could_not_do(error: &dyn Error) -> Self {
+    pub(super) fn could_not_do(error: &dyn Error) -> Self {
         Self::CouldNotDo(chain(error))
     }
 
     /// Something wrong with what was given, told with its causes.
     #[must_use]
-    pub fn wrong_input(error: &dyn Error) -> Self {
+    pub(super) fn wrong_input(error: &dyn Error) -> Self {
         Self::WrongInput(chain(error))
     }
 }
@@ -87,6 +88,15 @@ impl From<ReadError> for Failure {
         match error {
             ReadError::Invalid(problems) => Self::Problems(problems),
             other => Self::wrong_input(&other),
+        }
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        match error {
+            ScenarioError::Read(error) => error.into(),
+            unknown @ ScenarioError::Unknown { .. } => Self::wrong_input(&unknown),
         }
     }
 }

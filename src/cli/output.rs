@@ -10,7 +10,7 @@ use super::exit::Failure;
 /// # Errors
 /// [`Failure::CouldNotDo`] where standard output takes no more; a closed pipe, as `| head`
 /// leaves it, is no failure.
-pub fn line(text: impl Display) -> Result<(), Failure> {
+pub(super) fn line(text: impl Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -21,12 +21,12 @@ pub fn line(text: impl Display) -> Result<(), Failure> {
 }
 
 /// Writes a diagnostic line. Where even that cannot be written there is nobody left to tell.
-pub fn note(text: impl Display) {
+pub(super) fn note(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Whether somebody watches standard error, so that progress is worth drawing.
 #[must_use]
-pub fn is_watched() -> bool {
+pub(super) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }

@@ -38,11 +38,25 @@ pub type Checkpoint<'a> = &'a mut (dyn FnMut(&RunState) -> Result<(), Checkpoint
 #[error("the run could not be saved")]
 pub struct CheckpointError(#[source] pub Box<dyn Error + Send + Sync>);
 
-/// Who watches a run.
+/// Who watches a run, and who saves it.
 #[derive(Default)]
 pub struct Watchers<'a> {
-    observers: Mutex<Vec<&'a mut dyn Observer>>,
+    observers: Observers<'a>,
     checkpoint: Option<Checkpoint<'a>>,
+}
+
+/// Observers behind a lock, because a running tool reports its progress from where it is.
+#[derive(Default)]
+struct Observers<'a>(Mutex<Vec<&'a mut dyn Observer>>);
+
+impl Observers<'_> {
+    fn show(&self, run_id: &str, at: Duration, event: &Event) {
+        // An observer that panicked has seen its last event; the others go on.
+        let mut observers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for observer in observers.iter_mut() {
+            observer.observe(run_id, at, event);
+        }
+    }
 }
 
 impl<'a> Watchers<'a> {
@@ -55,7 +69,7 @@ impl<'a> Watchers<'a> {
     /// One more who sees every event.
     #[must_use]
     pub fn observed_by(mut self, observer: &'a mut dyn Observer) -> Self {
-        let observers = self.observers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let observers = self.observers.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         observers.push(observer);
         self
     }
@@ -67,14 +81,6 @@ impl<'a> Watchers<'a> {
         self
     }
 
-    fn show(&self, run_id: &str, at: Duration, event: &Event) {
-        // An observer that panicked has seen its last event; the others go on.
-        let mut observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner);
-        for observer in observers.iter_mut() {
-            observer.observe(run_id, at, event);
-        }
-    }
-
     fn after_step(
         &mut self,
         machine: &mut Machine<'_>,
@@ -82,7 +88,7 @@ impl<'a> Watchers<'a> {
     ) -> Result<(), CheckpointError> {
         let events = machine.take_events();
         for event in &events {
-            self.show(&machine.state().run_id, at, event);
+            self.observers.show(&machine.state().run_id, at, event);
         }
         // Whatever changes a run is an event, so a step without one left nothing to save.
         match &mut self.checkpoint {
@@ -110,7 +116,7 @@ pub async fn drive(
             Need::Tool { call, arguments } => {
                 machine.on_tool_start(&call);
                 watchers.after_step(machine, harness.clock.now())?;
-                execute(machine, harness, watchers, (&call, &arguments)).await;
+                execute(machine, harness, &watchers.observers, (&call, &arguments)).await;
             }
         }
         watchers.after_step(machine, harness.clock.now())?;
@@ -142,7 +148,7 @@ async fn ask(machine: &mut Machine<'_>, harness: Harness<'_>, prompt_tokens: u64
 async fn execute(
     machine: &mut Machine<'_>,
     harness: Harness<'_>,
-    watchers: &Watchers<'_>,
+    observers: &Observers<'_>,
     (call, arguments): (&ToolCall, &Value),
 ) {
     let never = Signal::new();
@@ -157,7 +163,7 @@ async fn execute(
     let run_id = machine.state().run_id.clone();
     let progress = |label: &str| {
         let (tool_name, label) = (call.name.clone(), label.to_owned());
-        watchers.show(&run_id, harness.clock.now(), &Event::ToolProgress { tool_name, label });
+        observers.show(&run_id, harness.clock.now(), &Event::ToolProgress { tool_name, label });
     };
     let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress);
     let start = harness.clock.now();

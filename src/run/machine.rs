@@ -16,6 +16,7 @@ use crate::run::index::{PendingCall, TranscriptIndex, signature};
 use crate::run::policy::{
     Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors, VerdictWording,
 };
+use crate::scenario::Said;
 use crate::run::state::{RunState, Status, StopReason};
 use crate::tools::{Access, Bill, Catalog, ErrorKind, ToolError};
 
@@ -146,7 +147,8 @@ impl<'a> Machine<'a> {
             return self.stop(StopReason::ProviderError, Some(error));
         };
         let answer = said.tool_calls.is_empty().then(|| said.content.clone().unwrap_or_default());
-        self.push(said.into());
+        let Said { content, tool_calls } = said;
+        self.push(Message::Assistant { content, tool_calls });
         if let Some(answer) = answer {
             self.state.output = Some(answer);
             self.finish(Status::Completed, None);

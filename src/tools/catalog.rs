@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::words::shown;
 use super::{
     Access, DeleteFile, ListFiles, ReadFile, ScanArchive, Tool, ToolContext, ToolError,
-    ToolFailure, arguments, definitions,
+    ToolFailure, arguments,
 };
 use crate::clock::BoxFuture;
 use crate::message::ToolDefinition;
 use crate::tokens;
+
 
 /// An ordered list of tools with distinct names, their schemas compiled. Clones share the tools.
 #[derive(Clone, Default)]

@@ -11,15 +11,15 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::output;
 use crate::money::PicoUsd;
-use crate::run::{Machine, StopReason};
+use crate::run::StopReason;
 use crate::store::{FileStore, Record};
 use crate::tools::Workspace;
 
-use options::{Limits, Policies, StartArgs};
+use options::{Limits, StartArgs};
 
 /// `loopmeter agent`.
 #[derive(Debug, Args)]
-pub struct AgentArgs {
+pub(super) struct AgentArgs {
     #[command(subcommand)]
     verb: Verb,
 }

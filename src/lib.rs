@@ -6,3 +6,4 @@ pub mod event;
 pub mod message;
 pub mod money;
 pub mod run;
+pub mod scenario;

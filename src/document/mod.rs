@@ -23,7 +23,7 @@ use serde_json::Value;
 pub use self::problem::{Findings, Problem, Problems};
 pub use self::read::{MAX_BYTES, ReadError};
 pub use self::schema::{property_schema, schema_of};
-pub use self::wording::nearest;
+pub use self::wording::suggest;
 
 use self::problem::Source;
 use self::schema::{Fault, Part};

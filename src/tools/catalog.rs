@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::words::shown;
 use super::{
     Access, DeleteFile, ListFiles, ReadFile, ScanArchive, Tool, ToolContext, ToolError,
-    ToolFailure, arguments, definitions,
+    ToolFailure, arguments,
 };
 use crate::clock::BoxFuture;
 use crate::message::ToolDefinition;
@@ -206,7 +206,7 @@ fn compile(definition: &ToolDefinition) -> Result<Validator, CatalogError> {
         let place = if path.is_empty() { "/" } else { path };
         CatalogError::Schema {
             tool: definition.name.clone(),
-            problem: format!("at {place}: {error}"),
+            problem: format!("at {place}: {}", shown(&error.to_string())),
         }
     })
 }
@@ -244,6 +244,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tools::definitions;
 
     struct Foreign(ToolDefinition);
 

@@ -220,7 +220,7 @@ fn compile(definition: &ToolDefinition) -> Result<Validator, CatalogError> {
         let place = if path.is_empty() { "/" } else { path };
         CatalogError::Schema {
             tool: definition.name.clone(),
-            problem: format!("at {place}: {error}"),
+            problem: format!("at {place}: {}", shown(&error.to_string())),
         }
     })
 }
@@ -258,6 +258,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tools::definitions;
 
     struct Foreign(ToolDefinition);
 

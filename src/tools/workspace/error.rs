@@ -131,7 +131,6 @@ pub struct WorkspaceError {
     /// The file or folder.
     pub path: PathBuf,
     /// What is wrong with it.
-    #[source]
     pub problem: WorkspaceProblem,
 }
 

@@ -68,13 +68,12 @@ fn seek_to_end_of_last_entry(file: &mut File) -> io::Result<()> {
             .rsplit(|byte| *byte == b'\n')
             .next()
             .map_or(0, <[u8]>::len);
-    match entry(&text[tail..]) {
-        Some(_) => file.write_all(b"\n"),
-        None => {
-            file.set_len(u64::try_from(tail).unwrap_or(u64::MAX))?;
-            file.seek(SeekFrom::End(0)).map(drop)
-        }
+    if entry(&text[tail..]).is_some() {
+        return file.write_all(b"\n");
     }
+    let end = u64::try_from(tail).map_err(io::Error::other)?;
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end)).map(drop)
 }
 
 fn parse(text: &[u8]) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
@@ -107,10 +106,10 @@ mod tests {
 
     const LINE: &str = "{\"action\":\"deleted\",\"path\":\"access.log\"}\n";
 
-    fn with_journal(text: &str, test: impl FnOnce(&Dir)) {
+    fn with_journal(lines: &str, test: impl FnOnce(&Dir)) {
         let folder = tempfile::tempdir().unwrap();
         let root = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
-        root.write(FILE, text).unwrap();
+        root.write(FILE, lines).unwrap();
         test(&root);
     }
 

@@ -13,7 +13,9 @@ use std::path::Path;
 /// Whatever the file system says; nothing is left behind then.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = folder_of(path);
-    let mut beside = tempfile::Builder::new().prefix(".loopmeter-").tempfile_in(folder)?;
+    let mut beside = tempfile::Builder::new()
+        .prefix(".loopmeter-")
+        .tempfile_in(folder)?;
     beside.write_all(bytes)?;
     persist(beside, path)
 }

@@ -5,3 +5,5 @@ pub mod event;
 pub mod message;
 pub mod money;
 pub mod run;
+#[cfg(feature = "cli")]
+pub mod results;

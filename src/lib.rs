@@ -4,6 +4,6 @@ pub mod clock;
 pub mod event;
 pub mod message;
 pub mod money;
-pub mod run;
 #[cfg(feature = "cli")]
 pub mod results;
+pub mod run;

@@ -156,8 +156,9 @@ impl Cell {
         let micros = (span.as_nanos() + 500) / 1_000;
         // The longest duration has 26 digits in microseconds, and a decimal holds 28.
         let micros = i128::try_from(micros).unwrap_or(i128::MAX);
-        Decimal::try_from_i128_with_scale(micros, 3)
-            .map_or(Self::Integer(micros / 1_000), |ms| Self::number(ms.normalize()))
+        Decimal::try_from_i128_with_scale(micros, 3).map_or(Self::Integer(micros / 1_000), |ms| {
+            Self::number(ms.normalize())
+        })
     }
 
     /// A statistic with exactly so many decimals; missing if it is not finite or is too large
@@ -274,7 +275,10 @@ mod tests {
 
     #[test]
     fn money_prints_six_decimals_and_missing_prints_nothing() {
-        assert_eq!(Cell::from(PicoUsd::from_pico(10_780_000_000)).to_string(), "0.010780");
+        assert_eq!(
+            Cell::from(PicoUsd::from_pico(10_780_000_000)).to_string(),
+            "0.010780"
+        );
         assert_eq!(Cell::from(None::<u32>).to_string(), "");
     }
 

@@ -12,7 +12,9 @@ pub fn parse_decimal(text: &str) -> Option<Decimal> {
     if !all_digits(whole) || !all_digits(fraction) {
         return None;
     }
-    Decimal::from_str_exact(text).ok().map(without_negative_zero)
+    Decimal::from_str_exact(text)
+        .ok()
+        .map(without_negative_zero)
 }
 
 /// Rounds to so many decimals, a half away from zero; never adds digits.
@@ -46,8 +48,13 @@ mod tests {
     #[test]
     fn only_plain_decimals_are_read() {
         assert_eq!(parse_decimal("-0.50"), Some(Decimal::new(-50, 2)));
-        assert_eq!(parse_decimal("-0.0").map(|d| d.to_string()).as_deref(), Some("0.0"));
-        for text in ["", "-", "+1", "1e3", ".5", "1.", "1_000", "1,5", "nan", " 1", "--1", "٣"] {
+        assert_eq!(
+            parse_decimal("-0.0").map(|d| d.to_string()).as_deref(),
+            Some("0.0")
+        );
+        for text in [
+            "", "-", "+1", "1e3", ".5", "1.", "1_000", "1,5", "nan", " 1", "--1", "٣",
+        ] {
             assert_eq!(parse_decimal(text), None, "{text:?}");
         }
         assert_eq!(parse_decimal(&"9".repeat(40)), None);
@@ -68,7 +75,11 @@ mod tests {
 
     /// Half away from zero in whole numbers: the oracle.
     fn rounded_quotient(dividend: i128, divisor: i128) -> i128 {
-        let sign = if (dividend < 0) == (divisor < 0) { 1 } else { -1 };
+        let sign = if (dividend < 0) == (divisor < 0) {
+            1
+        } else {
+            -1
+        };
         let (dividend, divisor) = (dividend.abs(), divisor.abs());
         sign * ((2 * dividend + divisor) / (2 * divisor))
     }

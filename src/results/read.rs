@@ -103,7 +103,11 @@ impl RowSet {
 
 fn at(name: &str, line: Option<u64>) -> impl FnOnce(ReadProblem) -> ReadError {
     let name = name.to_owned();
-    move |problem| ReadError { name, line, problem: Box::new(problem) }
+    move |problem| ReadError {
+        name,
+        line,
+        problem: Box::new(problem),
+    }
 }
 
 fn parse_row(columns: &[Column], record: &csv::StringRecord) -> Result<Vec<Cell>, RowsError> {
@@ -125,7 +129,10 @@ struct Texts {
 impl Texts {
     fn read(name: &str, reader: impl Read) -> Result<Self, ReadError> {
         let mut csv = csv::Reader::from_reader(reader);
-        let header = csv.headers().map_err(|error| from_csv(name, error))?.clone();
+        let header = csv
+            .headers()
+            .map_err(|error| from_csv(name, error))?
+            .clone();
         // A missing header is told before the rows under it are.
         check_header(header.iter()).map_err(|error| at(name, Some(1))(error.into()))?;
         let mut records = Vec::new();
@@ -159,7 +166,10 @@ impl Texts {
     }
 
     fn kind_by_content(&self, index: usize) -> Kind {
-        let cells = self.records.iter().filter_map(|(_, record)| record.get(index));
+        let cells = self
+            .records
+            .iter()
+            .filter_map(|(_, record)| record.get(index));
         let texts: Vec<&str> = cells.filter(|text| !text.is_empty()).collect();
         let all = |is: fn(&str) -> bool| !texts.is_empty() && texts.iter().all(|text| is(text));
         if all(is_canonical_integer) {
@@ -176,7 +186,8 @@ impl Texts {
 
 /// `007` is a name and not a number: only what a number prints as is taken for one.
 fn is_canonical_integer(text: &str) -> bool {
-    text.parse::<i128>().is_ok_and(|number| number.to_string() == text)
+    text.parse::<i128>()
+        .is_ok_and(|number| number.to_string() == text)
 }
 
 fn is_canonical_decimal(text: &str) -> bool {
@@ -188,12 +199,12 @@ fn from_csv(name: &str, error: csv::Error) -> ReadError {
     let problem = match error.into_kind() {
         csv::ErrorKind::Io(error) => ReadProblem::Io(error),
         csv::ErrorKind::Utf8 { err, .. } => ReadProblem::NotUtf8(err.field() + 1),
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            ReadProblem::Rows(RowsError::Width {
-                expected: usize::try_from(expected_len).unwrap_or(usize::MAX),
-                found: usize::try_from(len).unwrap_or(usize::MAX),
-            })
-        }
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => ReadProblem::Rows(RowsError::Width {
+            expected: usize::try_from(expected_len).unwrap_or(usize::MAX),
+            found: usize::try_from(len).unwrap_or(usize::MAX),
+        }),
         // Seeking and serde are not used here, so no other kind comes.
         other => ReadProblem::Io(io::Error::other(format!("{other:?}"))),
     };
@@ -237,7 +248,10 @@ mod tests {
                 Kind::Text
             ]
         );
-        assert_eq!(rows.rows()[0][3], Cell::Usd(PicoUsd::from_pico(2_470_000_000)));
+        assert_eq!(
+            rows.rows()[0][3],
+            Cell::Usd(PicoUsd::from_pico(2_470_000_000))
+        );
         assert_eq!(rows.rows()[1][2], Cell::Missing);
     }
 
@@ -273,14 +287,21 @@ mod tests {
         let columns = [Column::new("a", Kind::Text), Column::new("b", Kind::Count)];
         let error =
             RowSet::from_reader("x.csv", "b,a\n".as_bytes(), Schema::Given(&columns)).unwrap_err();
-        assert_eq!(error.to_string(), "x.csv:1: the header is `b,a` and should be `a,b`");
+        assert_eq!(
+            error.to_string(),
+            "x.csv:1: the header is `b,a` and should be `a,b`"
+        );
     }
 
     fn cell(kind: Kind) -> BoxedStrategy<Cell> {
         let value = match kind {
-            Kind::Usd => any::<i64>().prop_map(|pico| Cell::Usd(PicoUsd::from_pico(pico))).boxed(),
+            Kind::Usd => any::<i64>()
+                .prop_map(|pico| Cell::Usd(PicoUsd::from_pico(pico)))
+                .boxed(),
             Kind::Flag => any::<bool>().prop_map(Cell::Flag).boxed(),
-            Kind::Text => "[a-z0-9 ,\"'\n\r;|éж漢😀\\\\]{0,8}".prop_map(Cell::Text).boxed(),
+            Kind::Text => "[a-z0-9 ,\"'\n\r;|éж漢😀\\\\]{0,8}"
+                .prop_map(Cell::Text)
+                .boxed(),
             _ => prop_oneof![
                 any::<i64>().prop_map(Cell::from),
                 (any::<i64>(), 0_u32..12).prop_map(|(m, scale)| Cell::from(Decimal::new(m, scale))),
@@ -304,7 +325,9 @@ mod tests {
         ];
         proptest::collection::vec(kinds, 1..6).prop_map(|kinds| {
             let named = kinds.into_iter().enumerate();
-            named.map(|(i, (kind, unit))| Column::new(format!("c{i}{unit}"), kind)).collect()
+            named
+                .map(|(i, (kind, unit))| Column::new(format!("c{i}{unit}"), kind))
+                .collect()
         })
     }
 

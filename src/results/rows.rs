@@ -18,7 +18,10 @@ impl Column {
     /// A column of that name and kind.
     #[must_use]
     pub fn new(name: impl Into<String>, kind: Kind) -> Self {
-        Self { name: name.into(), kind }
+        Self {
+            name: name.into(),
+            kind,
+        }
     }
 }
 
@@ -79,7 +82,10 @@ impl RowSet {
     /// [`RowsError`] if there is no column, or one without a name, or two of one name.
     pub fn new(columns: Vec<Column>) -> Result<Self, RowsError> {
         check_header(columns.iter().map(|column| column.name.as_str()))?;
-        Ok(Self { columns, rows: Vec::new() })
+        Ok(Self {
+            columns,
+            rows: Vec::new(),
+        })
     }
 
     /// Adds a row at the end.
@@ -183,7 +189,11 @@ pub(super) fn check_header<'a>(names: impl Iterator<Item = &'a str>) -> Result<(
             return Err(RowsError::DuplicateColumn(name.to_owned()));
         }
     }
-    if seen.is_empty() { Err(RowsError::NoColumns) } else { Ok(()) }
+    if seen.is_empty() {
+        Err(RowsError::NoColumns)
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks a row against its columns and gives each cell its canonical form.
@@ -204,10 +214,7 @@ pub(super) fn admit_row(columns: &[Column], cells: Vec<Cell>) -> Result<Vec<Cell
 }
 
 /// The candidate that was probably meant by `name`.
-pub(super) fn closest<'a>(
-    name: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<String> {
+pub(super) fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let distance = |candidate: &&str| strsim::damerau_levenshtein(name, candidate);
     let near = candidates.filter(|candidate| distance(candidate) <= 1 + name.len() / 4);
     near.min_by_key(distance).map(str::to_owned)
@@ -236,7 +243,8 @@ mod tests {
         let mut rows = costs();
         assert_eq!(rows.to_csv().unwrap(), b"scenario,cost_usd\n");
         let cost = PicoUsd::from_pico(10_780_000_000);
-        rows.push(vec![Cell::from("a, \"b\""), Cell::Usd(cost)]).unwrap();
+        rows.push(vec![Cell::from("a, \"b\""), Cell::Usd(cost)])
+            .unwrap();
         rows.push(vec![Cell::from("x\ny"), Cell::Missing]).unwrap();
         assert_eq!(
             String::from_utf8(rows.to_csv().unwrap()).unwrap(),
@@ -248,7 +256,13 @@ mod tests {
     fn a_row_must_fit_its_columns() {
         let mut rows = costs();
         let narrow = rows.push(vec![Cell::Missing]);
-        assert_eq!(narrow, Err(RowsError::Width { expected: 2, found: 1 }));
+        assert_eq!(
+            narrow,
+            Err(RowsError::Width {
+                expected: 2,
+                found: 1
+            })
+        );
         let wrong = rows.push(vec![Cell::from("plan"), Cell::from(true)]);
         assert_eq!(
             wrong.map_err(|error| error.to_string()),
@@ -260,11 +274,20 @@ mod tests {
     #[test]
     fn a_header_names_each_column_once() {
         let header = |names: &[&str]| {
-            RowSet::new(names.iter().map(|name| Column::new(*name, Kind::Text)).collect()).err()
+            RowSet::new(
+                names
+                    .iter()
+                    .map(|name| Column::new(*name, Kind::Text))
+                    .collect(),
+            )
+            .err()
         };
         assert_eq!(header(&[]), Some(RowsError::NoColumns));
         assert_eq!(header(&["a", ""]), Some(RowsError::UnnamedColumn(2)));
-        assert_eq!(header(&["a", "a"]), Some(RowsError::DuplicateColumn("a".to_owned())));
+        assert_eq!(
+            header(&["a", "a"]),
+            Some(RowsError::DuplicateColumn("a".to_owned()))
+        );
     }
 
     #[test]

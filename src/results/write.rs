@@ -72,7 +72,10 @@ impl AtomicFile {
         let folder = folder_of(path);
         fs::create_dir_all(folder).map_err(|error| folder_error(folder, error))?;
         if path.is_dir() {
-            return Err(WriteError { path: path.to_owned(), problem: WriteProblem::FolderInPlace });
+            return Err(WriteError {
+                path: path.to_owned(),
+                problem: WriteProblem::FolderInPlace,
+            });
         }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".loopmeter-").suffix(".tmp");
@@ -82,7 +85,10 @@ impl AtomicFile {
         #[cfg(unix)]
         builder.permissions(permissions);
         let temporary = builder.tempfile_in(folder).map_err(at(folder))?;
-        Ok(Self { path: path.to_owned(), temporary: BufWriter::new(temporary) })
+        Ok(Self {
+            path: path.to_owned(),
+            temporary: BufWriter::new(temporary),
+        })
     }
 
     /// Puts the file into its place, durably.
@@ -91,12 +97,17 @@ impl AtomicFile {
     /// [`WriteError`]; what stood there before still stands.
     pub fn commit(self) -> Result<Commit, WriteError> {
         let path = self.path;
-        let temporary = self.temporary.into_inner().map_err(|error| at(&path)(error.into_error()))?;
+        let temporary = self
+            .temporary
+            .into_inner()
+            .map_err(|error| at(&path)(error.into_error()))?;
         if same_bytes(temporary.path(), &path) {
             return Ok(Commit::Unchanged);
         }
         temporary.as_file().sync_all().map_err(at(&path))?;
-        temporary.persist(&path).map_err(|error| at(&path)(error.error))?;
+        temporary
+            .persist(&path)
+            .map_err(|error| at(&path)(error.error))?;
         sync_folder(folder_of(&path)).map_err(at(&path))?;
         Ok(Commit::Written)
     }
@@ -128,8 +139,13 @@ impl CsvFile {
         let names = columns.iter().map(|column| column.name.as_str());
         check_header(names.clone()).map_err(at(path))?;
         let mut csv = csv_writer(AtomicFile::create(path)?);
-        csv.write_record(names).map_err(|error| at(path)(io::Error::from(error)))?;
-        Ok(Self { columns, csv, path: path.to_owned() })
+        csv.write_record(names)
+            .map_err(|error| at(path)(io::Error::from(error)))?;
+        Ok(Self {
+            columns,
+            csv,
+            path: path.to_owned(),
+        })
     }
 
     /// Adds a row.
@@ -157,7 +173,10 @@ impl CsvFile {
 
 fn at<E: Into<WriteProblem>>(path: &Path) -> impl FnOnce(E) -> WriteError {
     let path = path.to_owned();
-    move |error| WriteError { path, problem: error.into() }
+    move |error| WriteError {
+        path,
+        problem: error.into(),
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -171,7 +190,10 @@ fn folder_of(path: &Path) -> &Path {
 fn folder_error(folder: &Path, error: io::Error) -> WriteError {
     let in_place = folder.ancestors().find(|ancestor| ancestor.is_file());
     match in_place {
-        Some(file) => WriteError { path: file.to_owned(), problem: WriteProblem::FileInPlace },
+        Some(file) => WriteError {
+            path: file.to_owned(),
+            problem: WriteProblem::FileInPlace,
+        },
         None => at(folder)(error),
     }
 }
@@ -186,7 +208,9 @@ fn same_bytes(one: &Path, other: &Path) -> bool {
         return false;
     }
     // Of equal length, so the files differ only where a pair of bytes does.
-    let mut pairs = BufReader::new(one).bytes().zip(BufReader::new(other).bytes());
+    let mut pairs = BufReader::new(one)
+        .bytes()
+        .zip(BufReader::new(other).bytes());
     pairs.all(|pair| matches!(pair, (Ok(a), Ok(b)) if a == b))
 }
 
@@ -263,10 +287,16 @@ mod tests {
         for below in ["cells.csv", "plan/cells.csv"] {
             let error = write_file(&results.join(below), b"x").unwrap_err();
             assert_eq!(error.path, results, "{below}");
-            assert!(matches!(error.problem, WriteProblem::FileInPlace), "{error}");
+            assert!(
+                matches!(error.problem, WriteProblem::FileInPlace),
+                "{error}"
+            );
         }
         let error = write_file(folder.path(), b"x").unwrap_err();
-        assert!(matches!(error.problem, WriteProblem::FolderInPlace), "{error}");
+        assert!(
+            matches!(error.problem, WriteProblem::FolderInPlace),
+            "{error}"
+        );
     }
 
     #[cfg(unix)]

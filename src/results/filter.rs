@@ -133,7 +133,8 @@ mod tests {
     use crate::results::Schema;
 
     fn rows() -> RowSet {
-        let csv = "scenario,budget_usd,status\nplan,0.010000,completed\nplan,0.020000,\nonce,,completed\n";
+        let csv = "scenario,budget_usd,status\n\
+             plan,0.010000,completed\nplan,0.020000,\nonce,,completed\n";
         RowSet::from_reader("cells.csv", csv.as_bytes(), Schema::ByName).unwrap()
     }
 

@@ -4,18 +4,18 @@
 //! know nothing of where it came from.
 
 mod cell;
-//X pub mod claims;
-//X pub mod compare;
+pub mod claims;
+pub mod compare;
 mod decimal;
-//X pub mod digest;
-//X mod evaluate;
+pub mod digest;
+mod evaluate;
 mod figures;
 mod filter;
-//X pub mod fit;
+pub mod fit;
 mod markdown;
 mod read;
 mod rows;
-//X pub mod stats;
+pub mod stats;
 mod table;
 mod write;
 

@@ -12,7 +12,8 @@ use super::rows::{Column, RowSet, RowsError, check_header};
 /// How the kinds of the columns are known.
 #[derive(Clone, Copy, Debug)]
 pub enum Schema<'a> {
-    /// By the unit in the name; without one, by content: whole numbers, flags, decimals, else words.
+    /// By the unit in the name; without one, by content: whole numbers, flags, decimals, or else
+    /// words.
     ByName,
     /// The header must be exactly these columns.
     Given(&'a [Column]),

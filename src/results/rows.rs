@@ -65,7 +65,10 @@ pub enum RowsError {
 
 /// A column that the rows do not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no column `{name}`{}; the columns are: {}", did_you_mean(suggestion.as_ref()), existing.join(", "))]
+#[error(
+    "no column `{name}`{}; the columns are: {}",
+    did_you_mean(suggestion.as_ref()), existing.join(", ")
+)]
 pub struct UnknownColumn {
     /// The name that was asked for.
     pub name: String,

@@ -31,7 +31,7 @@
 //! assert_eq!(run.status, Status::Completed);
 //! assert_eq!((run.turns, run.tool_runs), (3, 2));
 //! assert_eq!(run.usage.prompt_tokens, 447);
-//! assert_eq!(run.cost.to_string(), "");
+//! assert_eq!(run.cost.to_string(), "0.001614");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -55,5 +55,7 @@ pub mod tools;
 pub mod trace;
 pub mod world;
 
+#[cfg(feature = "cli")]
+pub mod results;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -56,6 +56,6 @@ pub mod trace;
 pub mod world;
 
 #[cfg(feature = "cli")]
-pub mod results;
-#[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
+pub mod results;

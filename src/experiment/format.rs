@@ -1,0 +1,338 @@
+//! The shape of an experiment file. The doc comments are what editors show while one is written.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::settings::{Dollars, Settings};
+
+/// An experiment: what is fixed, what is swept, and what is read from the rows.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentFile {
+    /// The experiment's name for people.
+    pub title: String,
+    /// The question that it answers and how to read its table, in a sentence or two.
+    pub about: String,
+    /// The clock of its runs. Default: `virtual`.
+    #[serde(default)]
+    pub clock: ClockKind,
+    /// How many runs each cell gets; more than one on the real clock only. Default: 1.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1))]
+    pub repeat: u32,
+    /// How the axes combine. Default: `product`.
+    #[serde(default)]
+    pub combine: Combine,
+    /// What every cell has.
+    #[serde(default)]
+    #[schemars(with = "Settings")]
+    pub settings: serde_json::Map<String, Value>,
+    /// What is swept, in order: the last axis changes fastest. Not with `[[case]]`.
+    #[serde(default)]
+    pub axis: Vec<Axis>,
+    /// The cells one by one, instead of axes.
+    #[serde(default)]
+    pub case: Vec<Case>,
+    /// Tools that have a whole run behind them.
+    #[serde(default)]
+    pub subagent: Vec<Subagent>,
+    /// The table that a reader sees.
+    pub table: Option<Table>,
+    /// A parabola a + bN + cN² through the cells.
+    pub fit: Option<Fit>,
+    /// Numbers that somebody published and that the rows must show.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// Which clock a run lives by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockKind {
+    /// Time passes only when somebody waits: exact, and instant.
+    #[default]
+    Virtual,
+    /// The machine's clock.
+    Real,
+}
+
+/// How axes combine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Combine {
+    /// Every value of one with every value of the others.
+    #[default]
+    Product,
+    /// The first values together, the second values together, and so on.
+    Zip,
+}
+
+/// One setting and the values that it takes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// The setting.
+    pub setting: SettingName,
+    /// Its values, each as under `[settings]`.
+    #[schemars(length(min = 1))]
+    pub values: Vec<Value>,
+}
+
+/// The key of a setting.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct SettingName(pub String);
+
+impl SettingName {
+    /// Every key of the closed set.
+    #[must_use]
+    pub fn all() -> Vec<String> {
+        let schema = schemars::schema_for!(Settings);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+    }
+}
+
+impl JsonSchema for SettingName {
+    fn schema_name() -> Cow<'static, str> {
+        "SettingName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Self::all() })
+    }
+}
+
+/// One cell with a name.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The name, in the `case` column.
+    pub name: String,
+    /// What differs from `[settings]`.
+    #[serde(default)]
+    #[schemars(with = "Settings")]
+    pub settings: serde_json::Map<String, Value>,
+}
+
+/// A tool with a whole run behind it: its own transcript and limits, its parent's stop signal.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Subagent {
+    /// The tool's name.
+    pub name: String,
+    /// The tool's description, which the parent's model reads.
+    pub description: String,
+    /// The scripted model of the child: a name, or a path from this file.
+    pub scenario: String,
+    /// The tools of the child. Default: the built-in tools that write nothing.
+    pub tools: Option<Vec<String>>,
+    /// The child's turn cap. Default: none.
+    #[schemars(range(min = 1))]
+    pub max_turns: Option<u32>,
+    /// The child's budget in dollars, outside its parent's. Default: none.
+    pub max_budget_usd: Option<Dollars>,
+    /// The child's system prompt. Default: a short one.
+    pub system: Option<String>,
+}
+
+/// The table that a reader sees: one line per row.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// What the table shows.
+    pub caption: String,
+    /// Columns of the rows, in order.
+    #[schemars(length(min = 1))]
+    pub columns: Vec<String>,
+    /// Which rows. Default: `cells`.
+    #[serde(default)]
+    pub rows: RowKind,
+}
+
+/// A least-squares parabola through the cells.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// The column that is N.
+    pub x: String,
+    /// The column that is explained.
+    pub y: String,
+}
+
+/// Which rows of an experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RowKind {
+    /// One row per cell: `cells.csv`.
+    #[default]
+    Cells,
+    /// One row per turn: `turns.csv`.
+    Turns,
+}
+
+/// A number that somebody published, and how it comes out of the rows: `cell`, `cells`, `count`,
+/// `count_distinct`, `setting`, `ratio`, `difference`, `percent_change` or `sum`, exactly one.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The claim's name; no other claim of any experiment has it.
+    pub id: String,
+    /// The published number, or the list of them, digit by digit as it was published.
+    pub value: PublishedValue,
+    /// To how many decimals it was rounded. Default: not rounded.
+    #[schemars(range(max = 12))]
+    pub decimals: Option<u32>,
+    /// The clock that made the published number. Default: `virtual`.
+    #[serde(default)]
+    pub clock: ClockKind,
+    /// A number that is quoted, not computed. Default: false.
+    #[serde(default)]
+    pub external: bool,
+    /// What the rows must hold where they need not be equal.
+    pub rule: Option<Rule>,
+    /// The value of one column in one row.
+    pub cell: Option<Selection>,
+    /// The values of one column in some rows, in order.
+    pub cells: Option<Selection>,
+    /// How many rows have given values.
+    pub count: Option<RowFilter>,
+    /// How many different values a column has.
+    pub count_distinct: Option<Selection>,
+    /// A setting: one of `[settings]`, `price.input_usd_per_million`,
+    /// `price.output_usd_per_million`, or a limit such as `subagent.research.max_turns`.
+    pub setting: Option<String>,
+    /// One row's value divided by another's.
+    pub ratio: Option<Ratio>,
+    /// One row's value less another's.
+    pub difference: Option<Difference>,
+    /// By how many percent one row's value exceeds another's.
+    pub percent_change: Option<PercentChange>,
+    /// The sum of one column over some rows.
+    pub sum: Option<Selection>,
+}
+
+/// A number or a list of numbers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct PublishedValue(pub Value);
+
+impl JsonSchema for PublishedValue {
+    fn schema_name() -> Cow<'static, str> {
+        "PublishedValue".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["number", "array"],
+            "items": { "type": "number" },
+            "minItems": 1
+        })
+    }
+}
+
+/// What the rows must hold where they need not be equal to the published value; exactly one.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// `true`: our value is below the published one.
+    pub below: Option<bool>,
+    /// Our value is within so many percent of the published one.
+    #[schemars(range(min = 0))]
+    pub within_percent: Option<u32>,
+    /// Our value is at most this.
+    #[schemars(range(min = 0))]
+    pub at_most: Option<u64>,
+}
+
+/// The row or rows whose columns have given values.
+pub type Where = BTreeMap<String, Scalar>;
+
+/// A text, a number or a truth value, compared as it is printed in the rows.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Scalar(pub Value);
+
+impl JsonSchema for Scalar {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Scalar".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number", "boolean"] })
+    }
+}
+
+/// One column in some rows.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Selection {
+    /// The column.
+    pub column: String,
+    /// Which rows, by the values of other columns. Default: all.
+    #[serde(default, rename = "where")]
+    pub filter: Where,
+    /// Rows of cells or of turns. Default: `cells`.
+    #[serde(default)]
+    pub rows: RowKind,
+}
+
+/// Some rows.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RowFilter {
+    /// Which rows, by the values of columns. Default: all.
+    #[serde(default, rename = "where")]
+    pub filter: Where,
+    /// Rows of cells or of turns. Default: `cells`.
+    #[serde(default)]
+    pub rows: RowKind,
+}
+
+/// One row's value divided by another's.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    /// The column.
+    pub column: String,
+    /// The row of the dividend.
+    pub of: Where,
+    /// The row of the divisor.
+    pub to: Where,
+}
+
+/// One row's value less another's.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Difference {
+    /// The column.
+    pub column: String,
+    /// The row from which is subtracted.
+    pub of: Where,
+    /// The row that is subtracted.
+    pub minus: Where,
+}
+
+/// By how many percent one row's value exceeds another's.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PercentChange {
+    /// The column.
+    pub column: String,
+    /// The row that is 100 %.
+    pub from: Where,
+    /// The row that is compared with it.
+    pub to: Where,
+}

@@ -1,0 +1,249 @@
+//! What is wrong with a text, and where.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Document;
+
+/// A text, what it is called, and where its lines begin.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    origin: String,
+    text: String,
+    line_starts: Vec<usize>,
+}
+
+impl Source {
+    pub(super) fn new(origin: &str, text: &str) -> Self {
+        let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self {
+            origin: origin.to_owned(),
+            text: text.to_owned(),
+            line_starts: std::iter::once(0).chain(after_breaks).collect(),
+        }
+    }
+
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The line and the column, counted from 1, the column in characters.
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = self
+            .line_starts
+            .get(line.saturating_sub(1))
+            .copied()
+            .unwrap_or(0);
+        let before = self.text.get(start..offset).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
+
+    /// The range, moved onto character boundaries inside the text.
+    fn clamp(&self, span: Range<usize>) -> Range<usize> {
+        let boundary = |offset: usize| {
+            (0..=offset.min(self.text.len()))
+                .rev()
+                .find(|at| self.text.is_char_boundary(*at))
+                .unwrap_or(0)
+        };
+        let start = boundary(span.start);
+        start..boundary(span.end).max(start)
+    }
+}
+
+/// One thing that is wrong in a text, where it is, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file as it was named, or another name of the text.
+    pub origin: String,
+    /// The bytes of the text that are wrong; empty where something is missing.
+    pub span: Range<usize>,
+    /// The line of the span's start, from 1.
+    pub line: usize,
+    /// The column of the span's start in characters, from 1.
+    pub column: usize,
+    /// What is wrong: a lowercase fragment.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    source: Arc<Source>,
+}
+
+impl Problem {
+    pub(super) fn new(
+        source: &Arc<Source>,
+        span: Range<usize>,
+        message: &str,
+        help: Option<String>,
+    ) -> Self {
+        let span = source.clamp(span);
+        let (line, column) = source.position(span.start);
+        Self {
+            origin: source.origin.clone(),
+            span,
+            line,
+            column,
+            message: message.to_owned(),
+            help,
+            source: Arc::clone(source),
+        }
+    }
+
+    /// The whole text in which the problem is, for printing the lines around the span.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source.text
+    }
+}
+
+/// `file:line:column: message`, and the help on a second line.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            origin,
+            line,
+            column,
+            message,
+            ..
+        } = self;
+        write!(f, "{origin}:{line}:{column}: {message}")?;
+        match &self.help {
+            Some(help) => write!(f, "\n  help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How many problems are kept; a file that is no TOML at all can have one per line.
+const MOST_KEPT: usize = 100;
+
+/// One problem or more, in the order of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems {
+    kept: Vec<Problem>,
+    left_out: usize,
+}
+
+impl Problems {
+    /// A single problem.
+    #[must_use]
+    pub fn one(problem: Problem) -> Self {
+        Self {
+            kept: vec![problem],
+            left_out: 0,
+        }
+    }
+
+    /// Sorts problems by place and drops repeated ones.
+    ///
+    /// # Errors
+    ///
+    /// There are any.
+    pub fn check(mut problems: Vec<Problem>) -> Result<(), Self> {
+        if problems.is_empty() {
+            return Ok(());
+        }
+        problems.sort_by(|a, b| {
+            let key = |p: &Problem| (p.span.start, p.span.end);
+            (&a.origin, key(a)).cmp(&(&b.origin, key(b)))
+        });
+        problems.dedup();
+        let left_out = problems.len().saturating_sub(MOST_KEPT);
+        problems.truncate(MOST_KEPT);
+        Err(Self {
+            kept: problems,
+            left_out,
+        })
+    }
+
+    /// The problems in order; of more than a hundred, the first hundred.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.kept.iter()
+    }
+
+    /// How many problems there are beyond those listed.
+    #[must_use]
+    pub const fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// The problems as a list.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Problem> {
+        self.kept
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// One problem after the other, each on lines of its own.
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.kept.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        match self.left_out {
+            0 => Ok(()),
+            more => write!(f, "\n… and {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Collects what a caller finds wrong in a document beyond what its schema says.
+#[derive(Debug)]
+pub struct Findings<'d> {
+    document: &'d Document,
+    problems: Vec<Problem>,
+}
+
+impl<'d> Findings<'d> {
+    /// Nothing found yet.
+    #[must_use]
+    pub const fn new(document: &'d Document) -> Self {
+        Self {
+            document,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The value at a JSON pointer is wrong; `help` says what would be right.
+    pub fn add(&mut self, pointer: &str, message: &str, help: &str) {
+        let problem = self.document.problem(pointer, message, Some(help));
+        self.problems.push(problem);
+    }
+
+    /// The key at a JSON pointer is wrong, whatever its value.
+    pub fn add_to_key(&mut self, pointer: &str, message: &str, help: &str) {
+        let problem = self.document.problem_with_key(pointer, message, Some(help));
+        self.problems.push(problem);
+    }
+
+    /// Problems found elsewhere.
+    pub fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        self.problems.extend(problems);
+    }
+
+    /// Ends the search.
+    ///
+    /// # Errors
+    ///
+    /// Something was found.
+    pub fn finish(self) -> Result<(), Problems> {
+        Problems::check(self.problems)
+    }
+}

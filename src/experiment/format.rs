@@ -150,12 +150,47 @@ pub struct Subagent {
 pub struct Table {
     /// What the table shows.
     pub caption: String,
-    /// Columns of the rows, in order.
+    /// Columns of the rows, from left to right.
     #[schemars(length(min = 1))]
     pub columns: Vec<String>,
-    /// Which rows. Default: `cells`.
+    /// What stands above a column instead of its name, by the column.
+    #[serde(default)]
+    pub headings: BTreeMap<String, String>,
+    /// Columns that compare each row with the first, at the right.
+    #[serde(default)]
+    pub compared: Vec<Compared>,
+    /// Which rows, by the values of columns. Default: all.
+    #[serde(default, rename = "where")]
+    pub filter: Where,
+    /// Rows of cells or of turns. Default: `cells`.
     #[serde(default)]
     pub rows: RowKind,
+}
+
+/// A column that compares each row with the first.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compared {
+    /// The column that is compared.
+    pub column: String,
+    /// How.
+    pub show: Comparison,
+    /// What stands above it.
+    pub heading: String,
+}
+
+/// How a row is compared with the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    /// How many times the first row's value it is.
+    TimesFirst,
+    /// By how many percent it is over the first row's value.
+    PercentOverFirst,
+    /// By how much it is over the first row's value.
+    MoreThanFirst,
+    /// How many percent of the column's sum it is.
+    ShareOfTotal,
 }
 
 /// A least-squares parabola through the cells.

@@ -56,6 +56,24 @@ pub(super) fn occurrences<'s>(sweep: &'s Sweep, setting: &str) -> Vec<(String, &
     found
 }
 
+/// The JSON pointer of what gives `setting` its value in the cell at `index`, or of the place
+/// where it could be given one.
+pub(super) fn pointer_of(sweep: &Sweep, index: u64, setting: &str) -> String {
+    let positions = sweep.positions(index).unwrap_or_default();
+    let swept = match sweep.shape() {
+        Shape::Single => None,
+        Shape::Product(axes) | Shape::Zip(axes) => axes
+            .iter()
+            .position(|axis| axis.setting == setting)
+            .and_then(|axis| Some(format!("/axis/{axis}/values/{}", positions.get(axis)?))),
+        Shape::Cases(cases) => positions.first().and_then(|&at| {
+            let case = format!("/case/{at}/settings");
+            cases.get(at)?.settings.contains_key(setting).then(|| child(&case, setting))
+        }),
+    };
+    swept.unwrap_or_else(|| child("/settings", setting))
+}
+
 /// The number at a JSON pointer as it is written, without separators between its digits.
 pub(super) fn written_number(document: &Document, pointer: &str) -> Option<String> {
     document.source_at(pointer).map(|text| text.replace('_', ""))

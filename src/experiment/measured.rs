@@ -250,7 +250,7 @@ static CELL_COLUMNS: &[CellColumn] = &[
     sets(&["stop_at_ms"], "click_to_stop_ms", Kind::Ms, |m| {
         m.click_to_stop().map_or(Printed::Missing, Printed::ms)
     }),
-    sets(&["stop_at_ms", "cancel_reaches"], "progress_ms", Kind::Text, |m| {
+    sets(&["stop_at_ms", "cancel_reaches"], "progress_ms_list", Kind::Text, |m| {
         let times = m.ledger.progress.iter().map(|&at| Printed::ms(at).to_string());
         times.collect::<Vec<_>>().join(" ").into()
     }),

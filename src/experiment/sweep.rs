@@ -24,14 +24,20 @@ pub struct Cell {
     pub settings: Settings,
 }
 
-/// A cell whose settings cannot be read; the checks of a file find every such value first.
+/// Why there is no such cell; one of a checked file, below [`Sweep::len`], always is.
 #[derive(Debug, thiserror::Error)]
-#[error("cell {index} has settings that cannot be read: {source}")]
-pub struct CellError {
-    /// The cell's index.
-    pub index: u64,
-    /// What is wrong with them.
-    pub source: serde_json::Error,
+pub enum CellError {
+    /// The sweep is shorter.
+    #[error("no cell {0}")]
+    Beyond(u64),
+    /// Its settings cannot be read.
+    #[error("cell {index} has settings that cannot be read: {source}")]
+    Settings {
+        /// The cell's index.
+        index: u64,
+        /// What is wrong with them.
+        source: serde_json::Error,
+    },
 }
 
 /// All cells of an experiment.
@@ -150,27 +156,25 @@ impl Sweep {
         })
     }
 
-    /// The cell at `index`; none beyond the last.
+    /// The cell at `index`.
     ///
     /// # Errors
-    /// [`CellError`] where its settings cannot be read.
-    pub fn cell(&self, index: u64) -> Option<Result<Cell, CellError>> {
-        let labels = self.labels_at(index)?;
+    /// [`CellError`] beyond the last cell, and where its settings cannot be read.
+    pub fn cell(&self, index: u64) -> Result<Cell, CellError> {
+        let beyond = || CellError::Beyond(index);
+        let labels = self.labels_at(index).ok_or_else(beyond)?;
         let mut settings = self.base.clone();
-        for (setting, value) in self.swept_at(index)? {
+        for (setting, value) in self.swept_at(index).ok_or_else(beyond)? {
             settings.insert(setting.to_owned(), value.clone());
         }
         let settings = serde_json::from_value(Value::Object(settings));
-        let id = self.id(&labels);
-        Some(match settings {
-            Ok(settings) => Ok(Cell { index, id, labels, settings }),
-            Err(source) => Err(CellError { index, source }),
-        })
+        let settings = settings.map_err(|source| CellError::Settings { index, source })?;
+        Ok(Cell { index, id: self.id(&labels), labels, settings })
     }
 
     /// All cells in order.
     pub fn cells(&self) -> impl Iterator<Item = Result<Cell, CellError>> + '_ {
-        (0..self.len()).filter_map(|index| self.cell(index))
+        (0..self.len()).map(|index| self.cell(index))
     }
 
     fn id(&self, labels: &[Printed]) -> String {
@@ -185,8 +189,9 @@ impl Sweep {
         pairs.collect::<Vec<_>>().join(" ")
     }
 
-    /// What the cell at `index` sets over the base, in the order of the file.
-    fn swept_at(&self, index: u64) -> Option<Vec<(&str, &Value)>> {
+    /// Which value of each axis, or which case, makes the cell at `index`; none beyond the last.
+    #[must_use]
+    pub fn positions(&self, index: u64) -> Option<Vec<usize>> {
         if index >= self.len() {
             return None;
         }
@@ -194,17 +199,52 @@ impl Sweep {
             Shape::Single => Some(Vec::new()),
             Shape::Product(axes) => {
                 let mut rest = index;
-                let mut swept = Vec::with_capacity(axes.len());
+                let mut positions = Vec::with_capacity(axes.len());
                 for axis in axes.iter().rev() {
-                    swept.push(axis.at(rest % axis.len())?);
+                    positions.push(usize::try_from(rest % axis.len()).ok()?);
                     rest /= axis.len();
                 }
-                swept.reverse();
-                Some(swept)
+                positions.reverse();
+                Some(positions)
             }
-            Shape::Zip(axes) => axes.iter().map(|axis| axis.at(index)).collect(),
+            Shape::Zip(axes) => axes.iter().map(|_| usize::try_from(index).ok()).collect(),
+            Shape::Cases(_) => Some(vec![usize::try_from(index).ok()?]),
+        }
+    }
+
+    /// Cells in which the given settings take every combination of values that they take in any
+    /// cell, at most `most` of them.
+    #[must_use]
+    pub fn representatives(&self, settings: &[&str], most: usize) -> Vec<u64> {
+        let Shape::Product(axes) = &self.shape else {
+            return (0..self.len()).take(most).collect();
+        };
+        let mut indices = vec![0];
+        let mut stride = 1;
+        for axis in axes.iter().rev() {
+            if settings.contains(&axis.setting.as_str()) {
+                let steps = (0..axis.len()).map(|digit| digit * stride);
+                let combined = steps.flat_map(|step| indices.iter().map(move |at| at + step));
+                indices = combined.take(most).collect();
+            }
+            stride *= axis.len();
+        }
+        indices.sort_unstable();
+        indices
+    }
+
+    /// What the cell at `index` sets over the base, in the order of the file.
+    fn swept_at(&self, index: u64) -> Option<Vec<(&str, &Value)>> {
+        let positions = self.positions(index)?;
+        match &self.shape {
+            Shape::Single => Some(Vec::new()),
+            Shape::Product(axes) | Shape::Zip(axes) => {
+                let pairs = axes.iter().zip(positions);
+                let values = pairs.map(|(axis, at)| Some((&*axis.setting, axis.values.get(at)?)));
+                values.collect()
+            }
             Shape::Cases(cases) => {
-                let case = cases.get(usize::try_from(index).ok()?)?;
+                let case = cases.get(*positions.first()?)?;
                 Some(case.settings.iter().map(|(key, value)| (key.as_str(), value)).collect())
             }
         }
@@ -214,11 +254,6 @@ impl Sweep {
 impl SweptAxis {
     fn len(&self) -> u64 {
         length(&self.values)
-    }
-
-    fn at(&self, digit: u64) -> Option<(&str, &Value)> {
-        let value = self.values.get(usize::try_from(digit).ok()?)?;
-        Some((&self.setting, value))
     }
 
     fn kind(&self) -> Kind {
@@ -311,7 +346,7 @@ mod tests {
                 let turns = cell.settings.max_turns.map(Printed::from);
                 prop_assert_eq!(turns.as_ref(), cell.labels.first());
             }
-            prop_assert!(sweep.cell(sweep.len()).is_none());
+            prop_assert!(matches!(sweep.cell(sweep.len()), Err(CellError::Beyond(_))));
         }
     }
 
@@ -320,7 +355,7 @@ mod tests {
         let values: Vec<u64> = (1..=10_000).collect();
         let axes = ["max_turns", "max_tokens", "seed"].map(|name| axis(name, &values));
         let sweep = Sweep::new(Map::new(), Shape::Product(axes.to_vec()));
-        let last = sweep.cell(sweep.len() - 1).unwrap().unwrap();
+        let last = sweep.cell(sweep.len() - 1).unwrap();
         assert_eq!(last.id, "max_turns=10000 max_tokens=10000 seed=10000");
     }
 
@@ -340,7 +375,7 @@ mod tests {
             settings: json!({ "max_turns": 2 }).as_object().unwrap().clone(),
         };
         let sweep = Sweep::new(base.as_object().unwrap().clone(), Shape::Cases(vec![case]));
-        let cell = sweep.cell(0).unwrap().unwrap();
+        let cell = sweep.cell(0).unwrap();
         assert_eq!(cell.id, "short");
         assert_eq!(cell.settings.scenario.as_deref(), Some("plan"));
         assert_eq!(cell.settings.max_turns, Some(2));

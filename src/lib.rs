@@ -3,6 +3,18 @@
 pub mod clock;
 pub mod document;
 pub mod event;
+pub mod files;
 pub mod message;
 pub mod money;
+pub mod pricing;
+pub mod provider;
 pub mod run;
+pub mod scenario;
+pub mod store;
+pub mod tokens;
+pub mod tools;
+pub mod trace;
+pub mod world;
+
+#[cfg(feature = "cli")]
+pub mod cli;

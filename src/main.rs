@@ -1,2 +1,7 @@
 //! The `loopmeter` binary.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    loopmeter::cli::main()
+}

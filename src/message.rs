@@ -2,6 +2,7 @@
 //! JavaScript's `JSON.stringify` prints them, because tokens are counted over that text.
 
 use std::io;
+use std::ops::AddAssign;
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -173,6 +174,16 @@ impl Usage {
     #[must_use]
     pub const fn total_tokens(&self) -> u64 {
         self.prompt_tokens.saturating_add(self.completion_tokens)
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.prompt_tokens, other.prompt_tokens);
+        add(&mut self.completion_tokens, other.completion_tokens);
+        add(&mut self.cached_tokens, other.cached_tokens);
+        add(&mut self.reasoning_tokens, other.reasoning_tokens);
     }
 }
 

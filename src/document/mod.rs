@@ -23,7 +23,7 @@ use serde_json::Value;
 pub use self::problem::{Findings, Problem, Problems};
 pub use self::read::{MAX_BYTES, ReadError};
 pub use self::schema::{property_schema, schema_of};
-pub use self::wording::nearest;
+pub use self::wording::suggest;
 
 use self::problem::Source;
 use self::schema::{Fault, Part};
@@ -112,6 +112,12 @@ impl Document {
     #[must_use]
     pub fn origin(&self) -> &str {
         self.source.origin()
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.source.text()
     }
 
     /// The value at a JSON pointer as it is written, `0.010780` for example, so that a decimal

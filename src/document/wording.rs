@@ -7,8 +7,7 @@ use serde_json::Value;
 pub(super) type Words = (String, Option<String>);
 
 /// The candidate that a misspelt `word` most likely means, if any is close enough.
-#[must_use]
-pub fn nearest<'c, C: AsRef<str>>(word: &str, candidates: &'c [C]) -> Option<&'c str> {
+fn nearest<'c, C: AsRef<str>>(word: &str, candidates: &'c [C]) -> Option<&'c str> {
     candidates
         .iter()
         .rev() // of equals, `max_by` takes the last
@@ -26,8 +25,10 @@ fn list<S: AsRef<str>>(words: &[S]) -> String {
     quoted.join(", ")
 }
 
-/// `did you mean …?` before a list of everything that would be right.
-fn suggest<S: AsRef<str>>(word: &str, what: &str, all: &[S]) -> Option<String> {
+/// What to say of an unknown `word`: `did you mean …?` if one of `all` is close, and then all of
+/// them after `what` they are. Nothing if there are none.
+#[must_use]
+pub fn suggest<S: AsRef<str>>(word: &str, what: &str, all: &[S]) -> Option<String> {
     if all.is_empty() {
         return None;
     }

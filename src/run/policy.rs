@@ -11,6 +11,7 @@ use crate::money::PicoUsd;
 /// What becomes of a tool's error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum ToolErrors {
     /// It ends the run, `failed`.
     Fatal,
@@ -24,6 +25,7 @@ pub enum ToolErrors {
 /// What becomes of an error on which the model cannot act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum PermanentErrors {
     /// It is treated like any other error.
     #[default]
@@ -35,6 +37,7 @@ pub enum PermanentErrors {
 /// Which repeated calls are answered from the results so far instead of being executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum Dedupe {
     /// None.
     #[default]
@@ -50,6 +53,7 @@ pub enum Dedupe {
 /// When the budget is compared with the cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum BudgetCheck {
     /// Before each request, knowing the cost so far: overshoots by up to one turn.
     #[default]
@@ -63,6 +67,7 @@ pub enum BudgetCheck {
 /// Whether a tool that needs approval asks for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum Approval {
     /// The run stops and hands the decision to a person.
     #[default]
@@ -74,6 +79,7 @@ pub enum Approval {
 /// What the transcript says of a rejected call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum VerdictWording {
     /// The verdict and its reason in words.
     #[default]
@@ -85,6 +91,7 @@ pub enum VerdictWording {
 /// What the stop signal reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
 pub enum CancelReaches {
     /// The provider call and the running tool.
     #[default]

@@ -1,0 +1,162 @@
+//! Driving a stored run: saved after every step, traced, stoppable from outside.
+
+use std::fs::{File, OpenOptions};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Printing, show};
+use crate::cli::exit::{Exit, Failure};
+use crate::clock::{Clock, RealClock, Signal, VirtualClock};
+use crate::provider::Scripted;
+use crate::run::{CheckpointError, Harness, Machine, RunState, StopReason, Watchers, drive};
+use crate::scenario::Scenario;
+use crate::store::{CatalogKind, ClockKind, FileStore, Launch, Record};
+use crate::tools::{Catalog, Workspace};
+use crate::trace::TraceWriter;
+
+/// How often a request to stop is looked for while the run waits on the real clock.
+const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
+
+/// Lets `begin` put the run into its next state, then drives it until it stops, and prints it.
+pub(super) fn to_its_exit(
+    store: &FileStore,
+    record: Record,
+    printing: &Printing,
+    begin: impl FnOnce(&mut Machine<'_>) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let Record { launch, run, .. } = record;
+    let catalog = catalog(launch.catalog);
+    let mut machine = Machine::new(run, &catalog);
+    begin(&mut machine)?;
+    let signalled = run_it(store, &launch, &mut machine)?;
+    let run = machine.into_state();
+    if let Some(StopReason::Cancelled { .. }) = &run.interruption {
+        store.clear_stop_request(&run.run_id)?;
+    }
+    show::summary(&run, printing)?;
+    Ok(if signalled { Exit::Stopped } else { Exit::Fine })
+}
+
+fn catalog(kind: CatalogKind) -> Catalog {
+    match kind {
+        CatalogKind::Chapter => Catalog::chapter(),
+        CatalogKind::IdempotencyKeys => Catalog::chapter_with_idempotency_keys(),
+    }
+}
+
+/// Whether a signal of the operating system ended the run.
+fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Result<bool, Failure> {
+    let id = machine.state().run_id.clone();
+    let scenario = Scenario::from_toml(&launch.scenario, &launch.scenario_toml)?;
+    let provider = Scripted::new(Arc::new(scenario)).with_latency(launch.latency);
+    let workspace = Workspace::open_folder(&store.workspace(&id)?)
+        .map_err(|error| Failure::could_not_do(&error))?;
+    let clock = clock(launch.clock, machine.state().elapsed);
+    let signal = Signal::new();
+    let harness = Harness {
+        provider: &provider,
+        catalog: &catalog(launch.catalog),
+        workspace: &workspace,
+        clock: clock.as_ref(),
+        signal: &signal,
+    };
+    let mut trace = TraceWriter::new(open_trace(store, &id)?);
+    let mut save = |run: &RunState| save(store, launch, run, &signal);
+    save(machine.state()).map_err(|error| Failure::could_not_do(&error))?;
+    let mut watchers = Watchers::none().observed_by(&mut trace).saved_by(&mut save);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::could_not_do(&error))?;
+    let (driven, signalled) = runtime.block_on(async {
+        let mut signalled = false;
+        let driven = {
+            let mut driving = std::pin::pin!(drive(machine, harness, &mut watchers));
+            loop {
+                tokio::select! {
+                    biased;
+                    driven = &mut driving => break driven,
+                    name = interrupted(), if !signalled => {
+                        signalled = true;
+                        signal.stop(name);
+                    }
+                    reason = stop_requested(store, &id), if launch.clock == ClockKind::Real => {
+                        signal.stop(&reason);
+                    }
+                }
+            }
+        };
+        (driven, signalled)
+    });
+    drop(watchers);
+    driven.map_err(|error| Failure::could_not_do(&error))?;
+    trace.finish().map_err(|error| {
+        Failure::CouldNotDo(format!("the trace of run {id} is incomplete: {error}"))
+    })?;
+    Ok(signalled)
+}
+
+fn clock(kind: ClockKind, elapsed: Duration) -> Box<dyn Clock> {
+    match kind {
+        ClockKind::Virtual => Box::new(VirtualClock::starting_at(elapsed)),
+        ClockKind::Real => Box::new(RealClock::starting_at(elapsed)),
+    }
+}
+
+fn open_trace(store: &FileStore, id: &str) -> Result<File, Failure> {
+    let path = store.trace(id)?;
+    OpenOptions::new().create(true).append(true).open(&path).map_err(|error| {
+        Failure::CouldNotDo(format!("cannot write {}: {error}", path.display()))
+    })
+}
+
+/// Saves the run, and obeys a request to stop that somebody has left.
+fn save(
+    store: &FileStore,
+    launch: &Launch,
+    run: &RunState,
+    signal: &Signal,
+) -> Result<(), CheckpointError> {
+    let saved = store.save(&Record::new(launch.clone(), run.clone()));
+    saved.map_err(|error| CheckpointError(error.into()))?;
+    if let Some(reason) = store.stop_requested(&run.run_id) {
+        signal.stop(&reason);
+    }
+    Ok(())
+}
+
+/// Waits until somebody leaves a request to stop, then until the run has had time to obey.
+async fn stop_requested(store: &FileStore, id: &str) -> String {
+    let (clock, never) = (RealClock::starting_at(Duration::ZERO), Signal::new());
+    loop {
+        // A private signal that nobody presses: the wait always runs its course.
+        let _ = clock.sleep(LOOK_FOR_STOP, &never).await;
+        if let Some(reason) = store.stop_requested(id) {
+            return reason;
+        }
+    }
+}
+
+/// Waits for SIGINT or SIGTERM and returns its name.
+#[cfg(unix)]
+async fn interrupted() -> &'static str {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut int), Ok(mut term)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = int.recv() => "SIGINT",
+        _ = term.recv() => "SIGTERM",
+    }
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+async fn interrupted() -> &'static str {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => "Ctrl-C",
+        Err(_) => std::future::pending().await,
+    }
+}

@@ -1,0 +1,246 @@
+//! `loopmeter agent`: one persisted run, driven from the shell.
+
+mod drive;
+mod options;
+mod show;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::output;
+use crate::money::PicoUsd;
+use crate::run::StopReason;
+use crate::store::{FileStore, Record};
+use crate::tools::Workspace;
+
+use options::{Limits, StartArgs};
+
+/// `loopmeter agent`.
+#[derive(Debug, Args)]
+pub(super) struct AgentArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Start a run and drive it until it takes one of its exits
+    #[command(after_help = START_EXAMPLES)]
+    Start(Box<StartArgs>),
+    /// Take up a run that stopped or was killed, under new limits if any are given
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(ResumeArgs),
+    /// Allow the call that a run waits for, and go on
+    Approve(ApproveArgs),
+    /// Decline the call that a run waits for, and go on
+    Reject(RejectArgs),
+    /// Ask the process that drives a run to stop it
+    Cancel(CancelArgs),
+    /// Show a run
+    Show(ShowArgs),
+    /// List all runs
+    List(ListArgs),
+}
+
+const START_EXAMPLES: &str = "\
+Examples:
+  loopmeter agent start --scenario plan
+  loopmeter agent start --scenario runaway --max-turns 50 --max-budget-usd 0.01
+  loopmeter agent start --scenario destructive        # stops and waits for `agent approve`
+  loopmeter agent start --scenario my-scenario.toml --id mine --clock real --latency-ms 200";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  loopmeter agent resume r1
+  loopmeter agent resume r1 --max-turns 40      # it had reached its turn cap";
+
+#[derive(Debug, Args)]
+struct Place {
+    /// The folder that holds the runs
+    #[arg(long, default_value = ".loopmeter/runs", value_name = "DIR")]
+    dir: PathBuf,
+}
+
+impl Place {
+    fn store(&self) -> FileStore {
+        FileStore::new(&self.dir)
+    }
+}
+
+#[derive(Debug, Args)]
+struct Printing {
+    /// Print the run as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ResumeArgs {
+    /// The run's id
+    id: String,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+#[derive(Debug, Args)]
+struct ApproveArgs {
+    /// The run's id
+    id: String,
+    /// The call's id; the one that waits, unless given
+    #[arg(long)]
+    call: Option<String>,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+#[derive(Debug, Args)]
+struct RejectArgs {
+    /// The run's id
+    id: String,
+    /// The call's id; the one that waits, unless given
+    #[arg(long)]
+    call: Option<String>,
+    /// Why, for the model to read
+    #[arg(long, default_value = "not now")]
+    reason: String,
+    /// What the transcript says of it, where it differs from what the run was started with
+    #[arg(long, value_enum)]
+    verdict_wording: Option<crate::run::policy::VerdictWording>,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+#[derive(Debug, Args)]
+struct CancelArgs {
+    /// The run's id
+    id: String,
+    /// Why, for the run's record
+    #[arg(long, default_value = "user pressed Stop")]
+    reason: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Args)]
+struct ShowArgs {
+    /// The run's id
+    id: String,
+    /// Print the trace, one JSON object a line
+    #[arg(long, conflicts_with = "json")]
+    trace: bool,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// Does what `args` ask for.
+pub(super) fn run(args: AgentArgs) -> Result<Exit, Failure> {
+    match args.verb {
+        Verb::Start(args) => start(&args),
+        Verb::Resume(args) => resume(&args),
+        Verb::Approve(args) => approve(&args),
+        Verb::Reject(args) => reject(&args),
+        Verb::Cancel(args) => cancel(&args),
+        Verb::Show(args) => show::show(&args),
+        Verb::List(args) => show::list(&args),
+    }
+}
+
+fn start(args: &StartArgs) -> Result<Exit, Failure> {
+    let (launch, state) = args.prepare()?;
+    let store = args.place.store();
+    let id = store.claim(args.id.as_deref())?;
+    let mut record = Record::new(launch, state);
+    record.run.run_id.clone_from(&id);
+    let template = crate::tools::Template::chapter();
+    Workspace::create_folder(&store.workspace(&id)?, &template)
+        .map_err(|error| Failure::could_not_do(&error))?;
+    store.save(&record)?;
+    if !args.printing.json {
+        output::line(format_args!("run {id}: started"))?;
+    }
+    drive::to_its_exit(&store, record, &args.printing, |_| Ok(()))
+}
+
+fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
+    let store = args.place.store();
+    let mut record = store.load(&args.id)?;
+    args.limits.replace_in(&mut record.run.settings)?;
+    drive::to_its_exit(&store, record, &args.printing, |machine| {
+        machine.take_up().map_err(|error| Failure::wrong_input(&error))
+    })
+}
+
+fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
+    let store = args.place.store();
+    let record = store.load(&args.id)?;
+    let call = waiting_call(&record, args.call.as_deref())?;
+    drive::to_its_exit(&store, record, &args.printing, |machine| {
+        machine.approve(&call).map_err(|error| Failure::wrong_input(&error))
+    })
+}
+
+fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
+    let store = args.place.store();
+    let mut record = store.load(&args.id)?;
+    let call = waiting_call(&record, args.call.as_deref())?;
+    if let Some(wording) = args.verdict_wording {
+        record.run.settings.policy.verdict_wording = wording;
+    }
+    drive::to_its_exit(&store, record, &args.printing, |machine| {
+        machine.reject(&call, &args.reason).map_err(|error| Failure::wrong_input(&error))
+    })
+}
+
+fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
+    let store = args.place.store();
+    let record = store.load(&args.id)?;
+    if !record.run.status.is_resumable() {
+        let status = record.run.status.as_str();
+        return Err(Failure::WrongInput(format!("run {} is {status} already", args.id)));
+    }
+    store.request_stop(&args.id, &args.reason)?;
+    output::line(format_args!(
+        "run {}: stop requested; whoever drives it obeys at once, or when it is next resumed",
+        args.id
+    ))?;
+    Ok(Exit::Fine)
+}
+
+fn waiting_call(record: &Record, asked: Option<&str>) -> Result<String, Failure> {
+    match (asked, &record.run.interruption) {
+        (Some(call), _) => Ok(call.to_owned()),
+        (None, Some(StopReason::Approval { call_id, .. })) => Ok(call_id.clone()),
+        (None, _) => {
+            let (id, status) = (&record.run.run_id, record.run.status.as_str());
+            Err(Failure::WrongInput(format!("run {id} is {status} and waits for no approval")))
+        }
+    }
+}
+
+fn parse_usd(text: &str) -> Result<PicoUsd, String> {
+    let amount: PicoUsd = text.parse().map_err(|error| format!("{error}"))?;
+    if amount <= PicoUsd::ZERO {
+        return Err("a budget must be more than nothing".to_owned());
+    }
+    Ok(amount)
+}

@@ -1,0 +1,193 @@
+//! Runs in words, and as JSON.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{ListArgs, Printing, ShowArgs};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output;
+use crate::message::{Message, to_json};
+use crate::money::PicoUsd;
+use crate::run::{RunState, StopReason};
+
+/// `loopmeter agent show`.
+pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    let store = args.place.store();
+    let record = store.load(&args.id)?;
+    if args.trace {
+        let path = store.trace(&args.id)?;
+        let trace = std::fs::read_to_string(&path).map_err(|error| {
+            Failure::CouldNotDo(format!("cannot read {}: {error}", path.display()))
+        })?;
+        output::line(trace.trim_end())?;
+        return Ok(Exit::Fine);
+    }
+    summary(&record.run, &args.printing)?;
+    if !args.printing.json {
+        for message in &record.run.messages {
+            output::line(transcript_line(message))?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// `loopmeter agent list`.
+pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
+    let store = args.place.store();
+    let mut runs = Vec::new();
+    for id in store.ids()? {
+        match store.load(&id) {
+            Ok(record) => runs.push(record.run),
+            Err(error) => output::note(format_args!("{error}")),
+        }
+    }
+    if args.printing.json {
+        let all: Vec<_> = runs.iter().map(Shown::new).collect();
+        output::line(to_json(&all))?;
+        return Ok(Exit::Fine);
+    }
+    if runs.is_empty() {
+        output::note("no runs yet: start one with `loopmeter agent start --scenario plan`");
+    }
+    for run in runs {
+        let (id, status, turns) = (&run.run_id, run.status.as_str(), run.turns);
+        let reason = run.interruption.as_ref().map_or("", StopReason::as_str);
+        output::line(format_args!(
+            "{id:<12} {status:<19} {reason:<14} turns={turns} cost=${}",
+            run.cost
+        ))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// One run, in a few lines or as one JSON object.
+pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure> {
+    if printing.json {
+        return output::line(to_json(&Shown::new(run)));
+    }
+    let id = &run.run_id;
+    output::line(format_args!("run {id}: {}{}", run.status.as_str(), why(run)))?;
+    output::line(format_args!(
+        "  turns={} tools={} in={} out={} cost=${}",
+        run.turns, run.tool_runs, run.usage.prompt_tokens, run.usage.completion_tokens, run.cost
+    ))?;
+    if let Some(answer) = &run.output {
+        output::line(format_args!("  answer: {}", printable(answer)))?;
+    }
+    if let Some(next) = next_step(run) {
+        output::line(format_args!("  next: {next}"))?;
+    }
+    Ok(())
+}
+
+fn why(run: &RunState) -> String {
+    let reason = match &run.interruption {
+        Some(StopReason::Approval { call_id, tool_name, args }) => {
+            format!(" / approval -> {tool_name}({}) as {call_id}", to_json(args))
+        }
+        Some(StopReason::Cancelled { reason }) => format!(" / cancelled: {reason}"),
+        Some(StopReason::RepeatedCall { tool_name, args, k }) => {
+            format!(" / repeated_call: {tool_name}({args}) {k} times in a row")
+        }
+        Some(StopReason::Custom { name }) => format!(" / custom: {name}"),
+        Some(other) => format!(" / {}", other.as_str()),
+        None => String::new(),
+    };
+    let error = run.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+    printable(&format!("{reason}{error}"))
+}
+
+fn next_step(run: &RunState) -> Option<String> {
+    let id = &run.run_id;
+    match &run.interruption {
+        Some(StopReason::Approval { .. }) => Some(format!(
+            "loopmeter agent approve {id}, or loopmeter agent reject {id} --reason \"…\""
+        )),
+        Some(StopReason::MaxTurns) => {
+            let more = run.turns.saturating_mul(2);
+            Some(format!("loopmeter agent resume {id} --max-turns {more}"))
+        }
+        Some(StopReason::MaxBudget) => {
+            Some(format!("loopmeter agent resume {id} --max-budget-usd {}", run.cost + run.cost))
+        }
+        _ if run.status.is_resumable() => Some(format!("loopmeter agent resume {id}")),
+        _ => None,
+    }
+}
+
+fn transcript_line(message: &Message) -> String {
+    let text = match message {
+        Message::System { content } => format!("  system     {content}"),
+        Message::User { content } => format!("  user       {content}"),
+        Message::Assistant { content, tool_calls } => {
+            let calls = tool_calls
+                .iter()
+                .map(|call| format!("{} = {}({})", call.id, call.name, call.arguments));
+            let said: Vec<String> = content.iter().cloned().chain(calls).collect();
+            format!("  assistant  {}", said.join("; "))
+        }
+        Message::Tool { tool_call_id, content, .. } => {
+            format!("  tool       {tool_call_id} = {content}")
+        }
+    };
+    printable(text.trim_end())
+}
+
+/// Text of a model or tool, fit for a terminal: control and direction characters are spelled out.
+fn printable(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    };
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if hidden(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+        out
+    })
+}
+
+/// A run as `--json` prints it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    run_id: &'a str,
+    status: &'static str,
+    reason: Option<&'a StopReason>,
+    error: Option<&'a str>,
+    answer: Option<&'a str>,
+    turns: u32,
+    tool_runs: u32,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    cost_usd: Option<Box<RawValue>>,
+    tree_cost_usd: Option<Box<RawValue>>,
+    wall_ms: u64,
+    messages: &'a [Message],
+}
+
+impl<'a> Shown<'a> {
+    fn new(run: &'a RunState) -> Self {
+        Self {
+            run_id: &run.run_id,
+            status: run.status.as_str(),
+            reason: run.interruption.as_ref(),
+            error: run.error.as_deref(),
+            answer: run.output.as_deref(),
+            turns: run.turns,
+            tool_runs: run.tool_runs,
+            prompt_tokens: run.usage.prompt_tokens,
+            completion_tokens: run.usage.completion_tokens,
+            cost_usd: dollars(run.cost),
+            tree_cost_usd: dollars(run.tree_cost()),
+            wall_ms: u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX),
+            messages: &run.messages,
+        }
+    }
+}
+
+/// Dollars as a JSON number with six decimals or more, not rounded through a float.
+fn dollars(amount: PicoUsd) -> Option<Box<RawValue>> {
+    RawValue::from_string(amount.to_string()).ok()
+}

@@ -1,0 +1,111 @@
+//! What the process says to its caller when it ends.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use crate::document::{Problems, ReadError};
+use crate::scenario::ScenarioError;
+use crate::store::StoreError;
+
+/// The exit codes, a contract with scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// Everything was done; a run reached one of its exits, whichever.
+    Fine = 0,
+    /// A check or a claim does not hold.
+    DoesNotHold = 1,
+    /// The input or the usage is wrong.
+    WrongInput = 2,
+    /// The work could not be done: files, endpoints.
+    CouldNotDo = 3,
+    /// Stopped by SIGINT or SIGTERM.
+    Stopped = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a verb ends early, and with which code.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Problems in a text that the user wrote, each with its place.
+    Problems(Problems),
+    /// The input or the usage is wrong.
+    WrongInput(String),
+    /// The work could not be done.
+    CouldNotDo(String),
+}
+
+impl Failure {
+    /// The exit code that goes with it.
+    #[must_use]
+    pub(super) const fn exit(&self) -> Exit {
+        match self {
+            Self::Problems(_) | Self::WrongInput(_) => Exit::WrongInput,
+            Self::CouldNotDo(_) => Exit::CouldNotDo,
+        }
+    }
+
+    /// A failure to do the work, told with its causes.
+    #[must_use]
+    pub(super) fn could_not_do(error: &dyn Error) -> Self {
+        Self::CouldNotDo(chain(error))
+    }
+
+    /// Something wrong with what was given, told with its causes.
+    #[must_use]
+    pub(super) fn wrong_input(error: &dyn Error) -> Self {
+        Self::WrongInput(chain(error))
+    }
+}
+
+/// An error and its causes in one line.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        // Some errors print their cause themselves.
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+impl From<Problems> for Failure {
+    fn from(problems: Problems) -> Self {
+        Self::Problems(problems)
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Invalid(problems) => Self::Problems(problems),
+            other => Self::wrong_input(&other),
+        }
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        match error {
+            ScenarioError::Read(error) => error.into(),
+            unknown @ ScenarioError::Unknown { .. } => Self::wrong_input(&unknown),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Io { .. } => Self::could_not_do(&error),
+            _ => Self::wrong_input(&error),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Results go to standard output, diagnostics to standard error; nothing else prints.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use super::exit::Failure;
+
+/// Writes a line of results.
+///
+/// # Errors
+/// [`Failure::CouldNotDo`] where standard output takes no more; a closed pipe, as `| head`
+/// leaves it, is no failure.
+pub(super) fn line(text: impl Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::CouldNotDo(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a diagnostic line. Where even that cannot be written there is nobody left to tell.
+pub(super) fn note(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Whether somebody watches standard error, so that progress is worth drawing.
+#[must_use]
+pub(super) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}

@@ -1,0 +1,159 @@
+//! What a token costs, from a price list that says where and when each price was read.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Document, Findings, Problems};
+use crate::message::Usage;
+use crate::money::{MoneyError, PicoUsd};
+
+/// The price that the chapter computes with.
+pub const CHAPTER_PRICE: &str = "chapter";
+
+const BUILTIN: &str = include_str!("../assets/prices.toml");
+const TOKENS_PER_PRICE: i64 = 1_000_000;
+
+/// What one token of a model costs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// The entry's name.
+    pub name: String,
+    /// One prompt token.
+    pub input: PicoUsd,
+    /// One completion token.
+    pub output: PicoUsd,
+    /// Who published the price.
+    pub source: String,
+    /// When it was read there, `YYYY-MM-DD`.
+    pub date: String,
+}
+
+impl Price {
+    /// What `usage` costs.
+    #[must_use]
+    pub fn cost(&self, usage: &Usage) -> PicoUsd {
+        self.input * usage.prompt_tokens + self.output * usage.completion_tokens
+    }
+}
+
+/// Prices by name.
+#[derive(Clone, Debug)]
+pub struct PriceList {
+    prices: Vec<Price>,
+}
+
+/// One entry of a price file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    /// The name that experiments use.
+    name: String,
+    /// US dollars per million prompt tokens.
+    #[expect(dead_code, reason = "read digit by digit from the source text instead")]
+    input_usd_per_million: f64,
+    /// US dollars per million completion tokens.
+    #[expect(dead_code, reason = "read digit by digit from the source text instead")]
+    output_usd_per_million: f64,
+    /// Who published the price.
+    source: String,
+    /// When it was read there, `YYYY-MM-DD`.
+    date: String,
+}
+
+/// A price file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PriceFile {
+    /// The prices.
+    price: Vec<Entry>,
+}
+
+impl PriceList {
+    /// The prices that loopmeter ships.
+    ///
+    /// # Errors
+    /// [`Problems`] of the shipped file, which a test keeps free of any.
+    pub fn builtin() -> Result<Self, Problems> {
+        Self::from_document(&Document::parse("<embedded prices.toml>", BUILTIN)?)
+    }
+
+    /// The prices of a file.
+    ///
+    /// # Errors
+    /// All [`Problems`] of the file.
+    pub fn from_document(document: &Document) -> Result<Self, Problems> {
+        let file: PriceFile = document.decode()?;
+        let mut findings = Findings::new(document);
+        let mut prices: Vec<Price> = Vec::new();
+        for (at, entry) in file.price.into_iter().enumerate() {
+            let pointer = |key: &str| format!("/price/{at}/{key}");
+            let mut read = |key: &str| {
+                per_token(document, &pointer(key)).unwrap_or_else(|message| {
+                    let help = "write plain decimal dollars per million tokens, such as 2.00";
+                    findings.add(&pointer(key), &message, help);
+                    PicoUsd::ZERO
+                })
+            };
+            let input = read("input_usd_per_million");
+            let output = read("output_usd_per_million");
+            let Entry { name, source, date, .. } = entry;
+            if prices.iter().any(|price| price.name == name) {
+                let message = format!("price {name:?} is listed twice");
+                findings.add(&pointer("name"), &message, "give each entry its own name");
+            }
+            prices.push(Price { name, input, output, source, date });
+        }
+        findings.finish()?;
+        Ok(Self { prices })
+    }
+
+    /// The price called `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Price> {
+        self.prices.iter().find(|price| price.name == name)
+    }
+
+    /// All prices, in the order of the file.
+    #[must_use]
+    pub fn all(&self) -> &[Price] {
+        &self.prices
+    }
+}
+
+/// The price of one token at `pointer`, which holds dollars per million tokens.
+fn per_token(document: &Document, pointer: &str) -> Result<PicoUsd, String> {
+    let text = document.source_at(pointer).unwrap_or_default();
+    let million: PicoUsd = text.parse().map_err(|error: MoneyError| error.to_string())?;
+    if million < PicoUsd::ZERO {
+        return Err("a price cannot be negative".to_owned());
+    }
+    if million.pico() % TOKENS_PER_PRICE != 0 {
+        return Err("finer than a pico-dollar per token".to_owned());
+    }
+    Ok(PicoUsd::from_pico(million.pico() / TOKENS_PER_PRICE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chapter_price_is_two_and_twelve_dollars_per_million() {
+        let list = PriceList::builtin().unwrap();
+        let price = list.get(CHAPTER_PRICE).unwrap();
+        let usage = Usage { prompt_tokens: 815, completion_tokens: 70, ..Usage::default() };
+        assert_eq!(price.cost(&usage).to_string(), "0.002470");
+    }
+
+    #[test]
+    fn every_wrong_price_of_a_file_is_reported_where_it_stands() {
+        let text = "[[price]]\nname = \"a\"\ninput_usd_per_million = -1.0\n\
+                    output_usd_per_million = 0.0000001\nsource = \"s\"\ndate = \"d\"\n\
+                    [[price]]\nname = \"a\"\ninput_usd_per_million = 1e3\n\
+                    output_usd_per_million = 0.15\nsource = \"s\"\ndate = \"d\"\n";
+        let document = Document::parse("prices.toml", text).unwrap();
+        let problems = PriceList::from_document(&document).unwrap_err();
+        let at: Vec<_> = problems.iter().map(|p| (p.line, p.column)).collect();
+        assert_eq!(at, [(3, 25), (4, 26), (8, 8), (9, 25)]);
+    }
+}

@@ -1,0 +1,178 @@
+//! The driver: does for a run what the step machine asks for, and shows everybody what happened.
+
+use std::error::Error;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::clock::{Clock, Signal, Stopped};
+use crate::event::{Event, Observer};
+use crate::message::ToolCall;
+use crate::provider::{Provider, ProviderError, Request};
+use crate::run::machine::{Machine, Need};
+use crate::run::policy::CancelReaches;
+use crate::run::state::RunState;
+use crate::tools::{Catalog, ToolContext, ToolFailure, Workspace};
+
+/// What a run is run with.
+#[derive(Clone, Copy)]
+pub struct Harness<'a> {
+    /// Who answers.
+    pub provider: &'a dyn Provider,
+    /// The tools; the same that the machine was made with.
+    pub catalog: &'a Catalog,
+    /// What the tools work on.
+    pub workspace: &'a Workspace,
+    /// Whose time it takes.
+    pub clock: &'a dyn Clock,
+    /// The Stop button.
+    pub signal: &'a Signal,
+}
+
+/// Saves a run after a step.
+pub type Checkpoint<'a> = &'a mut (dyn FnMut(&RunState) -> Result<(), CheckpointError> + Send);
+
+/// The run could not be saved, so it does not go on.
+#[derive(Debug, thiserror::Error)]
+#[error("the run could not be saved")]
+pub struct CheckpointError(#[source] pub Box<dyn Error + Send + Sync>);
+
+/// Who watches a run, and who saves it.
+#[derive(Default)]
+pub struct Watchers<'a> {
+    observers: Observers<'a>,
+    checkpoint: Option<Checkpoint<'a>>,
+}
+
+/// Observers behind a lock, because a running tool reports its progress from where it is.
+#[derive(Default)]
+struct Observers<'a>(Mutex<Vec<&'a mut dyn Observer>>);
+
+impl Observers<'_> {
+    fn show(&self, run_id: &str, at: Duration, event: &Event) {
+        // An observer that panicked has seen its last event; the others go on.
+        let mut observers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for observer in observers.iter_mut() {
+            observer.observe(run_id, at, event);
+        }
+    }
+}
+
+impl<'a> Watchers<'a> {
+    /// Nobody.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// One more who sees every event.
+    #[must_use]
+    pub fn observed_by(mut self, observer: &'a mut dyn Observer) -> Self {
+        let observers = self.observers.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        observers.push(observer);
+        self
+    }
+
+    /// Saves the run by `checkpoint` after every step.
+    #[must_use]
+    pub fn saved_by(mut self, checkpoint: Checkpoint<'a>) -> Self {
+        self.checkpoint = Some(checkpoint);
+        self
+    }
+
+    fn after_step(
+        &mut self,
+        machine: &mut Machine<'_>,
+        at: Duration,
+    ) -> Result<(), CheckpointError> {
+        let events = machine.take_events();
+        for event in &events {
+            self.observers.show(&machine.state().run_id, at, event);
+        }
+        // Whatever changes a run is an event, so a step without one left nothing to save.
+        match &mut self.checkpoint {
+            Some(save) if !events.is_empty() => save(machine.state()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Runs `machine` until it has taken one of its exits.
+///
+/// # Errors
+/// [`CheckpointError`] where the run cannot be saved; nothing more is asked or executed then.
+pub async fn drive(
+    machine: &mut Machine<'_>,
+    harness: Harness<'_>,
+    watchers: &mut Watchers<'_>,
+) -> Result<(), CheckpointError> {
+    loop {
+        let need = machine.next(harness.clock.now());
+        watchers.after_step(machine, harness.clock.now())?;
+        match need {
+            Need::Nothing => return Ok(()),
+            Need::Reply { prompt_tokens } => ask(machine, harness, prompt_tokens).await,
+            Need::Tool { call, arguments } => {
+                machine.on_tool_start(&call);
+                watchers.after_step(machine, harness.clock.now())?;
+                execute(machine, harness, &watchers.observers, (&call, &arguments)).await;
+            }
+        }
+        watchers.after_step(machine, harness.clock.now())?;
+    }
+}
+
+async fn ask(machine: &mut Machine<'_>, harness: Harness<'_>, prompt_tokens: u64) {
+    let never = Signal::new();
+    let settings = &machine.state().settings;
+    let signal = match settings.policy.cancel_reaches {
+        CancelReaches::Everything | CancelReaches::ProviderOnly => harness.signal,
+        CancelReaches::Nothing => &never,
+    };
+    let request = Request {
+        messages: &machine.state().messages,
+        tools: harness.catalog.definitions(),
+        prompt_tokens,
+        max_completion_tokens: settings.max_completion_tokens,
+    };
+    let start = harness.clock.now();
+    let reply = harness.provider.complete(request, harness.clock, signal).await;
+    match reply {
+        Ok(reply) => machine.on_reply(reply, harness.clock.now().saturating_sub(start)),
+        Err(ProviderError::Stopped(Stopped { reason })) => machine.on_cancelled(reason),
+        Err(ProviderError::Failed(error)) => machine.on_provider_error(error),
+    }
+}
+
+async fn execute(
+    machine: &mut Machine<'_>,
+    harness: Harness<'_>,
+    observers: &Observers<'_>,
+    (call, arguments): (&ToolCall, &Value),
+) {
+    let never = Signal::new();
+    let signal = match machine.state().settings.policy.cancel_reaches {
+        CancelReaches::Everything => harness.signal,
+        CancelReaches::ProviderOnly | CancelReaches::Nothing => &never,
+    };
+    let Some(tool) = harness.catalog.get(&call.name) else {
+        // The machine asks only for tools of its own catalog; another catalog here is a mix-up.
+        return machine.on_provider_error(format!("no tool {:?} in the harness", call.name));
+    };
+    let run_id = machine.state().run_id.clone();
+    let progress = |label: &str| {
+        let (tool_name, label) = (call.name.clone(), label.to_owned());
+        observers.show(&run_id, harness.clock.now(), &Event::ToolProgress { tool_name, label });
+    };
+    let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress);
+    let start = harness.clock.now();
+    let result = tool.run(arguments, &context).await;
+    machine.on_bill(context.take_bill());
+    let took = harness.clock.now().saturating_sub(start);
+    match result {
+        Ok(text) => machine.on_tool(call, Ok(text), took),
+        Err(ToolFailure::Error(error)) => machine.on_tool(call, Err(error), took),
+        Err(ToolFailure::Stopped(Stopped { reason })) => machine.on_cancelled(reason),
+    }
+}

@@ -1,0 +1,411 @@
+//! The step machine: says what a run needs next, and is told what came of it.
+//!
+//! It does no I/O, reads no clock, awaits nothing and fails on nothing that a model can write.
+//! Time enters as a value. Running, resuming and replaying are the same code path, because what
+//! is outstanding is read off the transcript.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::event::Event;
+use crate::message::{Message, ToolCall};
+use crate::provider::Reply;
+use crate::run::index::{PendingCall, TranscriptIndex, signature};
+use crate::run::policy::{
+    Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors, VerdictWording,
+};
+use crate::scenario::Said;
+use crate::run::state::{RunState, Status, StopReason};
+use crate::tools::{Access, Bill, Catalog, ErrorKind, ToolError};
+
+/// What the model reads of a failed tool under [`ToolErrors::Generic`].
+pub const GENERIC_TOOL_ERROR: &str = "Error: the tool failed.";
+
+/// A stop condition of a library user: true ends the run.
+pub type CustomStop<'a> = &'a (dyn Fn(&RunState) -> bool + Send + Sync);
+
+/// What a run needs next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need {
+    /// A reply of the model to the transcript as it stands.
+    Reply {
+        /// Tokens of the request, the tool definitions included.
+        prompt_tokens: u64,
+    },
+    /// The execution of one tool call.
+    Tool {
+        /// The call.
+        call: ToolCall,
+        /// Its arguments, of the shape that the tool declares.
+        arguments: Value,
+    },
+    /// Nothing: the run has taken one of its exits.
+    Nothing,
+}
+
+/// Why a verdict or a resumption is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecisionError {
+    /// The run is over.
+    #[error("the run is {0} and cannot be taken up again")]
+    Over(&'static str),
+    /// No call waits for a verdict.
+    #[error("the run is {0} and waits for no approval")]
+    NothingToDecide(&'static str),
+    /// Another call waits for a verdict.
+    #[error("call {asked} does not wait for a verdict; call {waiting} does")]
+    OtherCall {
+        /// The call that was named.
+        asked: String,
+        /// The call that waits.
+        waiting: String,
+    },
+}
+
+/// A run being run.
+pub struct Machine<'a> {
+    state: RunState,
+    index: TranscriptIndex,
+    catalog: &'a Catalog,
+    tools_tokens: u64,
+    custom: BTreeMap<String, CustomStop<'a>>,
+    events: Vec<Event>,
+}
+
+impl<'a> Machine<'a> {
+    /// A machine over `state`, new or restored, with the tools of `catalog`.
+    #[must_use]
+    pub fn new(state: RunState, catalog: &'a Catalog) -> Self {
+        let index = TranscriptIndex::of(&state.messages);
+        let tools_tokens = catalog.tokens();
+        Self { state, index, catalog, tools_tokens, custom: BTreeMap::new(), events: Vec::new() }
+    }
+
+    /// Registers the predicate that [`StopCondition::Custom`] of this name stands for.
+    #[must_use]
+    pub fn with_custom_stop(mut self, name: &str, holds: CustomStop<'a>) -> Self {
+        self.custom.insert(name.to_owned(), holds);
+        self
+    }
+
+    /// The run as it stands.
+    #[must_use]
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// The run as it stands, the machine being done with it.
+    #[must_use]
+    pub fn into_state(self) -> RunState {
+        self.state
+    }
+
+    /// What happened since the last call, in order.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// What the run needs next, its clock showing `now`.
+    pub fn next(&mut self, now: Duration) -> Need {
+        self.state.elapsed = now;
+        while self.state.status == Status::Running {
+            if let Some(reason) = self.due_stop() {
+                self.stop(reason, None);
+                break;
+            }
+            let Some(pending) = self.index.first_pending().cloned() else {
+                let prompt_tokens = self.index.tokens() + self.tools_tokens;
+                if self.would_overspend(prompt_tokens) {
+                    self.stop(StopReason::MaxBudget, None);
+                    break;
+                }
+                return Need::Reply { prompt_tokens };
+            };
+            if let Some(need) = self.settle(pending) {
+                return need;
+            }
+        }
+        Need::Nothing
+    }
+
+    /// The model replied, `took` after the request.
+    ///
+    /// The cost enters the state before anything else is done with the reply.
+    pub fn on_reply(&mut self, reply: Reply, took: Duration) {
+        let Reply { message, finish, usage } = reply;
+        let state = &mut self.state;
+        state.turns = state.turns.saturating_add(1);
+        state.usage += usage;
+        state.cost_before_reply = state.cost;
+        state.cost += state.settings.price.cost(&usage);
+        let (turn, cost) = (state.turns, state.cost);
+        self.events.push(Event::Turn { turn, usage, cost, finish, provider: took });
+        let Some(said) = message else {
+            let error = "the reply has no choices".to_owned();
+            return self.stop(StopReason::ProviderError, Some(error));
+        };
+        let answer = said.tool_calls.is_empty().then(|| said.content.clone().unwrap_or_default());
+        let Said { content, tool_calls } = said;
+        self.push(Message::Assistant { content, tool_calls });
+        if let Some(answer) = answer {
+            self.state.output = Some(answer);
+            self.finish(Status::Completed, None);
+        }
+    }
+
+    /// The provider failed for good.
+    pub fn on_provider_error(&mut self, error: String) {
+        self.stop(StopReason::ProviderError, Some(error));
+    }
+
+    /// The body of `call`'s tool is about to run.
+    pub fn on_tool_start(&mut self, call: &ToolCall) {
+        self.state.tool_runs = self.state.tool_runs.saturating_add(1);
+        self.state.approved.retain(|id| *id != call.id);
+        self.events.push(Event::ToolStart {
+            tool_name: call.name.clone(),
+            args: call.arguments.clone(),
+            call_id: call.id.clone(),
+        });
+    }
+
+    /// The body of `call`'s tool ran for `took`.
+    pub fn on_tool(&mut self, call: &ToolCall, result: Result<String, ToolError>, took: Duration) {
+        if let (Ok(text), Some(key)) = (&result, self.dedupe_key(call)) {
+            self.state.remembered.insert(key, text.clone());
+        }
+        self.answer(call, result, took);
+    }
+
+    /// A sub-agent behind a tool used this much.
+    pub fn on_bill(&mut self, bill: Bill) {
+        self.state.children += bill;
+    }
+
+    /// Somebody pressed Stop, and it reached the run.
+    pub fn on_cancelled(&mut self, reason: String) {
+        self.stop(StopReason::Cancelled { reason }, None);
+    }
+
+    /// A person allows the waiting call.
+    ///
+    /// # Errors
+    /// [`DecisionError`] where `call_id` does not wait for a verdict.
+    pub fn approve(&mut self, call_id: &str) -> Result<(), DecisionError> {
+        self.waiting(call_id)?;
+        self.state.approved.push(call_id.to_owned());
+        self.take_up()
+    }
+
+    /// A person declines the waiting call; what the model reads follows the wording policy.
+    ///
+    /// # Errors
+    /// [`DecisionError`] where `call_id` does not wait for a verdict.
+    pub fn reject(&mut self, call_id: &str, reason: &str) -> Result<(), DecisionError> {
+        let tool_name = self.waiting(call_id)?;
+        let content = match self.state.settings.policy.verdict_wording {
+            VerdictWording::Reason => format!("The user declined this call: {reason}"),
+            VerdictWording::Empty => String::new(),
+        };
+        self.push(Message::Tool { tool_call_id: call_id.to_owned(), name: tool_name, content });
+        self.take_up()
+    }
+
+    /// Takes up a run that stopped, or that was killed.
+    ///
+    /// # Errors
+    /// [`DecisionError::Over`] where the run is completed or failed.
+    pub fn take_up(&mut self) -> Result<(), DecisionError> {
+        if !self.state.status.is_resumable() {
+            return Err(DecisionError::Over(self.state.status.as_str()));
+        }
+        self.state.status = Status::Running;
+        self.state.interruption = None;
+        Ok(())
+    }
+
+    fn waiting(&self, call_id: &str) -> Result<String, DecisionError> {
+        match &self.state.interruption {
+            Some(StopReason::Approval { call_id: waiting, tool_name, .. }) => {
+                if waiting == call_id {
+                    return Ok(tool_name.clone());
+                }
+                let (asked, waiting) = (call_id.to_owned(), waiting.clone());
+                Err(DecisionError::OtherCall { asked, waiting })
+            }
+            _ => Err(DecisionError::NothingToDecide(self.state.status.as_str())),
+        }
+    }
+
+    /// The first stop condition that holds, in the order of the list.
+    fn due_stop(&self) -> Option<StopReason> {
+        self.state.settings.stop.iter().find_map(|condition| self.due(condition))
+    }
+
+    fn due(&self, condition: &StopCondition) -> Option<StopReason> {
+        let state = &self.state;
+        match condition {
+            StopCondition::MaxTurns { turns } => {
+                (state.turns >= *turns).then_some(StopReason::MaxTurns)
+            }
+            StopCondition::MaxBudget { usd, check } => {
+                let known = match check {
+                    BudgetCheck::Before | BudgetCheck::Reserve => state.cost,
+                    BudgetCheck::After => state.cost_before_reply,
+                };
+                (known >= *usd).then_some(StopReason::MaxBudget)
+            }
+            StopCondition::MaxTokens { tokens } => {
+                (state.usage.total_tokens() >= *tokens).then_some(StopReason::MaxTokens)
+            }
+            StopCondition::MaxWall { wall_ms } => {
+                (state.elapsed >= Duration::from_millis(*wall_ms)).then_some(StopReason::MaxWall)
+            }
+            StopCondition::RepeatedCall { times } => {
+                let repeated = self.index.most_repeated()?;
+                (repeated.times >= *times).then(|| StopReason::RepeatedCall {
+                    tool_name: repeated.call.name.clone(),
+                    args: repeated.call.arguments.clone(),
+                    k: repeated.times,
+                })
+            }
+            StopCondition::Custom { name } => {
+                let holds = self.custom.get(name)?;
+                holds(state).then(|| StopReason::Custom { name: name.clone() })
+            }
+        }
+    }
+
+    /// Under `reserve`: whether the next turn could cost more than what is left.
+    fn would_overspend(&self, prompt_tokens: u64) -> bool {
+        let settings = &self.state.settings;
+        let worst = settings.price.input * prompt_tokens
+            + settings.price.output * settings.max_completion_tokens.unwrap_or(u64::MAX);
+        settings.stop.iter().any(|condition| match condition {
+            StopCondition::MaxBudget { usd, check: BudgetCheck::Reserve } => {
+                self.state.cost + worst > *usd
+            }
+            _ => false,
+        })
+    }
+
+    /// Answers the pending call without running anything, or says what it needs.
+    fn settle(&mut self, pending: PendingCall) -> Option<Need> {
+        let PendingCall { call, reuses_id } = pending;
+        if reuses_id {
+            let message = format!(
+                "call id {:?} was used before; the call was not executed. Give every call its own id.",
+                shorten(&call.id)
+            );
+            self.answer(&call, Err(ToolError::recoverable(message)), Duration::ZERO);
+            return None;
+        }
+        let arguments = match self.catalog.parse_arguments(&call.name, &call.arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                self.answer(&call, Err(error), Duration::ZERO);
+                return None;
+            }
+        };
+        let remembered = self.dedupe_key(&call).and_then(|key| self.state.remembered.get(&key));
+        if let Some(text) = remembered.cloned() {
+            self.answer(&call, Ok(text), Duration::ZERO);
+            return None;
+        }
+        if self.needs_approval(&call) {
+            self.ask_person(&call, arguments);
+            return None;
+        }
+        Some(Need::Tool { call, arguments })
+    }
+
+    fn needs_approval(&self, call: &ToolCall) -> bool {
+        match self.state.settings.policy.approval {
+            Approval::Granted => false,
+            Approval::Ask => {
+                self.catalog.get(&call.name).is_some_and(|tool| tool.needs_approval())
+                    && !self.state.approved.contains(&call.id)
+            }
+        }
+    }
+
+    fn ask_person(&mut self, call: &ToolCall, args: Value) {
+        self.events.push(Event::ApprovalRequired {
+            tool_name: call.name.clone(),
+            args: call.arguments.clone(),
+            call_id: call.id.clone(),
+        });
+        let (call_id, tool_name) = (call.id.clone(), call.name.clone());
+        self.stop(StopReason::Approval { call_id, tool_name, args }, None);
+    }
+
+    /// What a repeated call is recognised by, where the dedupe policy covers this one.
+    fn dedupe_key(&self, call: &ToolCall) -> Option<String> {
+        match self.state.settings.policy.dedupe {
+            Dedupe::Off => None,
+            Dedupe::All => Some(signature(call)),
+            Dedupe::ReadOnly => {
+                let tool = self.catalog.get(&call.name)?;
+                (tool.access() == Access::ReadOnly).then(|| signature(call))
+            }
+            Dedupe::IdempotencyKey => {
+                let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
+                let key = arguments.get("idempotency_key")?.as_str()?;
+                Some(format!("{}\n{key}", call.name))
+            }
+        }
+    }
+
+    /// Writes the outcome of a call into the transcript, or ends the run over it.
+    fn answer(&mut self, call: &ToolCall, result: Result<String, ToolError>, took: Duration) {
+        let (tool_name, ok) = (call.name.clone(), result.is_ok());
+        self.events.push(Event::ToolResult { tool_name, took, ok });
+        let policy = self.state.settings.policy;
+        let content = match result {
+            Ok(text) => text,
+            Err(error) => {
+                let permanent = error.kind == ErrorKind::Permanent;
+                if permanent && policy.permanent_errors == PermanentErrors::Stop {
+                    return self.stop(StopReason::PermanentError, Some(error.message));
+                }
+                match policy.tool_errors {
+                    ToolErrors::Fatal => {
+                        return self.stop(StopReason::ToolError, Some(error.message));
+                    }
+                    ToolErrors::Generic => GENERIC_TOOL_ERROR.to_owned(),
+                    ToolErrors::Worded => format!("Error: {}", error.message),
+                }
+            }
+        };
+        let (tool_call_id, name) = (call.id.clone(), call.name.clone());
+        self.push(Message::Tool { tool_call_id, name, content });
+    }
+
+    fn push(&mut self, message: Message) {
+        self.index.push(&message);
+        self.state.messages.push(message);
+    }
+
+    fn stop(&mut self, reason: StopReason, error: Option<String>) {
+        self.state.error = error;
+        self.finish(reason.status(), Some(reason));
+    }
+
+    fn finish(&mut self, status: Status, reason: Option<StopReason>) {
+        self.events.push(Event::RunStopped {
+            status: status.as_str(),
+            reason: reason.as_ref().map(|reason| reason.as_str().to_owned()),
+            turns: self.state.turns,
+            cost: self.state.cost,
+        });
+        self.state.status = status;
+        self.state.interruption = reason;
+    }
+}
+
+/// The first 80 characters, so that a hostile id cannot flood the transcript.
+fn shorten(text: &str) -> String {
+    text.chars().take(80).collect()
+}

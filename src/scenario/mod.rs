@@ -1,0 +1,183 @@
+//! What a scripted model says: an answer chosen by how far the conversation is and by what the
+//! tools have said so far, and by nothing else, so that a killed run resumes against it.
+
+mod check;
+mod file;
+mod library;
+
+use std::path::Path;
+
+use regex::Regex;
+use serde_json::Value;
+
+pub use self::library::{ScenarioError, builtin_names};
+
+use self::file::ScenarioFile;
+use crate::document::{Document, Problems, ReadError, schema_of};
+use crate::message::{Message, ToolCall};
+
+/// In a scenario's texts, replaced by the index of the turn.
+const TURN: &str = "{turn}";
+
+/// A script for a model. Every conversation has a reply in it.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    name: String,
+    title: String,
+    source: String,
+    steps: Vec<Step>,
+    otherwise: Speech,
+}
+
+/// A reply and the conversations to which it is given.
+#[derive(Clone, Debug)]
+struct Step {
+    turns: Turns,
+    when: Option<Regex>,
+    unless: Option<Regex>,
+    speech: Speech,
+}
+
+/// The turns at which a step may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turns {
+    Exactly(u32),
+    From(u32),
+}
+
+impl Turns {
+    const fn contains(self, turn: u32) -> bool {
+        match self {
+            Self::Exactly(only) => turn == only,
+            Self::From(first) => turn >= first,
+        }
+    }
+}
+
+/// Prose, calls or both, with [`TURN`] still in them.
+#[derive(Clone, Debug, Default)]
+struct Speech {
+    say: Option<String>,
+    calls: Vec<ToolCall>,
+}
+
+/// What the scripted model replies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Its prose; none where it only calls tools.
+    pub content: Option<String>,
+    /// Its calls, in order.
+    pub tool_calls: Vec<ToolCall>,
+}
+
+impl Scenario {
+    /// Reads a scenario from a document; `name` is what it is called from then on.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong in the document.
+    pub fn from_document(name: &str, document: &Document) -> Result<Self, Problems> {
+        let file: ScenarioFile = document.decode()?;
+        file.build(name, document)
+    }
+
+    /// Reads a scenario from a TOML text, in which problems are placed by `name`.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong in the text.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, Problems> {
+        Self::from_document(name, &Document::parse(name, text)?)
+    }
+
+    /// Reads a scenario file, which is called by its file name without `.toml`.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or everything that is wrong in it.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let document = Document::read(path)?;
+        Self::from_document(&name, &document).map_err(ReadError::Invalid)
+    }
+
+    /// The JSON Schema of a scenario file.
+    #[must_use]
+    pub fn schema() -> Value {
+        schema_of::<ScenarioFile>()
+    }
+
+    /// The scenario's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the scenario shows, in one line.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The text that the scenario was read from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The reply at a turn. `results` gives the text of all tool results so far; it is called
+    /// once, and only where a step of this turn depends on it.
+    #[must_use]
+    pub fn reply(&self, turn: u32, results: &dyn Fn() -> String) -> Said {
+        let mut text = None;
+        let speech = self
+            .steps
+            .iter()
+            .filter(|step| step.turns.contains(turn))
+            .find(|step| {
+                let mut says = |regex: &Regex| regex.is_match(text.get_or_insert_with(results));
+                step.when.as_ref().is_none_or(&mut says)
+                    && !step.unless.as_ref().is_some_and(&mut says)
+            })
+            .map_or(&self.otherwise, |step| &step.speech);
+        speech.at(turn)
+    }
+}
+
+impl Speech {
+    fn at(&self, turn: u32) -> Said {
+        let turn = turn.to_string();
+        let fill = |text: &String| text.replace(TURN, &turn);
+        let calls = self.calls.iter().map(|call| ToolCall {
+            id: fill(&call.id),
+            name: call.name.clone(),
+            arguments: fill(&call.arguments),
+        });
+        Said {
+            content: self.say.as_ref().map(fill),
+            tool_calls: calls.collect(),
+        }
+    }
+}
+
+/// The index of the turn that comes next in a conversation: how often the model has spoken.
+#[must_use]
+pub fn turn_index(messages: &[Message]) -> u32 {
+    let spoken = messages
+        .iter()
+        .filter(|message| matches!(message, Message::Assistant { .. }));
+    u32::try_from(spoken.count()).unwrap_or(u32::MAX)
+}
+
+/// The text of all tool results of a conversation, joined by line breaks.
+#[must_use]
+pub fn results_text(messages: &[Message]) -> String {
+    let results = messages.iter().filter_map(|message| match message {
+        Message::Tool { content, .. } => Some(content.as_str()),
+        _ => None,
+    });
+    results.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

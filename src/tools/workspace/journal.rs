@@ -1,0 +1,156 @@
+//! The journal of executed writes: JSON lines that survive a crash in the middle of one.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::fs::{Dir, File, OpenOptions};
+use serde::{Deserialize, Serialize};
+
+use super::error::WorkspaceProblem;
+
+/// The journal's file name, beside the folder of the files.
+pub(super) const FILE: &str = "journal.jsonl";
+
+/// What was done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// It was deleted.
+    Deleted,
+}
+
+/// One executed write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    /// What was done.
+    pub action: Action,
+    /// The file's name in the workspace.
+    pub path: String,
+}
+
+impl JournalEntry {
+    pub(super) fn deleted(path: &str) -> Self {
+        Self {
+            action: Action::Deleted,
+            path: path.to_owned(),
+        }
+    }
+}
+
+/// Reads the journal in `root`; where there is none, nothing was written.
+pub(super) fn read(root: &Dir) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
+    let mut text = Vec::new();
+    match root.open_with(FILE, options().read(true)) {
+        Ok(mut file) => file.read_to_end(&mut text)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    parse(&text)
+}
+
+/// Adds `entry` to the journal in `root`, and returns when it is on the disk.
+pub(super) fn append(root: &Dir, entry: &JournalEntry) -> io::Result<()> {
+    let mut file = root.open_with(FILE, options().read(true).write(true).create(true))?;
+    let mut line = serde_json::to_vec(entry)?;
+    line.push(b'\n');
+    seek_to_end_of_last_entry(&mut file)?;
+    file.write_all(&line)?;
+    file.sync_all()
+}
+
+/// Puts `file` where the next line belongs: behind a last line that lacks only its end, over one
+/// that was cut short.
+fn seek_to_end_of_last_entry(file: &mut File) -> io::Result<()> {
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    let tail = text.len()
+        - text
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .map_or(0, <[u8]>::len);
+    if entry(&text[tail..]).is_some() {
+        return file.write_all(b"\n");
+    }
+    let end = u64::try_from(tail).map_err(io::Error::other)?;
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end)).map(drop)
+}
+
+fn parse(text: &[u8]) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
+    let mut entries = Vec::new();
+    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        match entry(line) {
+            Some(entry) => entries.push(entry),
+            None if !line.ends_with(b"\n") => break,
+            None => return Err(WorkspaceProblem::Journal { line: index + 1 }),
+        }
+    }
+    Ok(entries)
+}
+
+fn entry(line: &[u8]) -> Option<JournalEntry> {
+    serde_json::from_slice(line).ok()
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.follow(FollowSymlinks::No);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    const LINE: &str = "{\"action\":\"deleted\",\"path\":\"access.log\"}\n";
+
+    fn with_journal(lines: &str, test: impl FnOnce(&Dir)) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        root.write(FILE, lines).unwrap();
+        test(&root);
+    }
+
+    #[test]
+    fn an_entry_is_one_line() {
+        with_journal("", |root| {
+            append(root, &JournalEntry::deleted("access.log")).unwrap();
+            append(root, &JournalEntry::deleted("access.log")).unwrap();
+            assert_eq!(root.read_to_string(FILE).unwrap(), LINE.repeat(2));
+            assert_eq!(read(root).unwrap().len(), 2);
+        });
+    }
+
+    #[test]
+    fn a_line_cut_short_anywhere_is_tolerated_and_written_over() {
+        for cut in 0..LINE.len() {
+            with_journal(&format!("{LINE}{}", &LINE[..cut]), |root| {
+                // Only the line's end is missing in the last round: the entry itself is whole.
+                let whole = if cut == LINE.len() - 1 { 2 } else { 1 };
+                assert_eq!(read(root).unwrap().len(), whole, "{cut}");
+                append(root, &JournalEntry::deleted("b")).unwrap();
+                let entries = read(root).unwrap();
+                assert_eq!(entries.len(), whole + 1, "{cut}");
+                assert_eq!(entries[whole].path, "b");
+                assert!(root.read_to_string(FILE).unwrap().ends_with("\"b\"}\n"));
+            });
+        }
+    }
+
+    #[test]
+    fn a_broken_line_before_the_last_is_an_error_with_its_number() {
+        with_journal(&format!("{LINE}{{\"action\n{LINE}"), |root| {
+            let problem = read(root).unwrap_err();
+            assert!(matches!(problem, WorkspaceProblem::Journal { line: 2 }));
+        });
+    }
+
+    #[test]
+    fn without_a_journal_nothing_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        assert_eq!(read(&root).unwrap(), []);
+    }
+}

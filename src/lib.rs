@@ -18,3 +18,7 @@ pub mod world;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
+pub mod experiment;
+#[cfg(feature = "cli")]
+pub mod results;

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use super::Experiment;
 use super::format::{self, ClockKind, RowFilter, RowKind, Selection, Where};
-use super::input::{occurrences, written_number};
+use super::input::occurrences;
 use super::readout::{Matches, Reader};
 use super::sweep::printed;
 use crate::money::PicoUsd;

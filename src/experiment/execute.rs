@@ -27,21 +27,9 @@ pub struct CellRows {
     pub turns: Vec<Vec<Printed>>,
 }
 
-/// Takes the rows of an experiment, cell by cell in order.
-pub trait RowSink {
-    /// What can go wrong with taking them.
-    type Error;
-
-    /// Takes the rows of the next run.
-    ///
-    /// # Errors
-    /// As the sink fails; no more rows come then.
-    fn take(&mut self, rows: CellRows) -> Result<(), Self::Error>;
-}
-
-/// Why an experiment was not run to its end.
+/// Why a run gave no rows.
 #[derive(Debug, thiserror::Error)]
-pub enum ExecuteError<E> {
+pub enum RunError {
     /// A cell's settings cannot be read.
     #[error(transparent)]
     Cell(#[from] CellError),
@@ -53,6 +41,14 @@ pub enum ExecuteError<E> {
         /// Why.
         source: CellRunError,
     },
+}
+
+/// Why an experiment was not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError<E> {
+    /// A run gave no rows.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// No threads to run cells on.
     #[error("cells cannot be run side by side: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -68,6 +64,9 @@ pub enum ExecuteError<E> {
         all: u64,
     },
 }
+
+/// Takes the rows of the next run; no more come after an error.
+pub type Sink<'s, E> = &'s mut dyn FnMut(CellRows) -> Result<(), E>;
 
 /// Whether to go on after a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,11 +117,11 @@ impl Experiment {
     ///
     /// # Errors
     /// [`ExecuteError`]; the rows of all chunks before have been taken then.
-    pub fn execute<S: RowSink>(
+    pub fn execute<E>(
         &self,
         execution: Execution<'_>,
-        sink: &mut S,
-    ) -> Result<(), ExecuteError<S::Error>> {
+        sink: Sink<'_, E>,
+    ) -> Result<(), ExecuteError<E>> {
         let Execution { jobs, host, progress } = execution;
         let jobs = match self.clock {
             ClockKind::Virtual => jobs.max(1),
@@ -141,7 +140,7 @@ impl Experiment {
                 (done..end).into_par_iter().map(|run| self.run_one(run, host)).collect()
             });
             for rows in rows {
-                sink.take(rows?).map_err(ExecuteError::Sink)?;
+                sink(rows?).map_err(ExecuteError::Sink)?;
             }
             done = end;
             if progress(done) == Go::Stop && done < all {
@@ -152,14 +151,14 @@ impl Experiment {
     }
 
     /// The rows of the n-th run.
-    fn run_one<E>(&self, run: u64, host: &Host) -> Result<CellRows, ExecuteError<E>> {
+    fn run_one(&self, run: u64, host: &Host) -> Result<CellRows, RunError> {
         let repeat = u64::from(self.repeat.max(1));
         let (index, sample) = (run / repeat, run % repeat + 1);
         let cell = self.sweep.cell(index)?;
         let run_id = format!("{}/{}", self.name, cell.id);
         let measured = live::run(&cell.settings, &self.resources, self.clock, &run_id);
         let measured = measured
-            .map_err(|source| ExecuteError::Run { id: cell.id.clone(), source })?;
+            .map_err(|source| RunError::Run { id: cell.id.clone(), source })?;
         let mut row = cell.labels.clone();
         let mut of_turn = cell.labels;
         if self.clock == ClockKind::Real {

@@ -12,41 +12,41 @@ use super::settings::{Dollars, Settings};
 /// An experiment: what is fixed, what is swept, and what is read from the rows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ExperimentFile {
+pub(super) struct ExperimentFile {
     /// The experiment's name for people.
-    pub title: String,
+    pub(super) title: String,
     /// The question that it answers and how to read its table, in a sentence or two.
-    pub about: String,
+    pub(super) about: String,
     /// The clock of its runs. Default: `virtual`.
     #[serde(default)]
-    pub clock: ClockKind,
+    pub(super) clock: ClockKind,
     /// How many runs each cell gets; more than one on the real clock only. Default: 1.
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
-    pub repeat: u32,
+    pub(super) repeat: u32,
     /// How the axes combine. Default: `product`.
     #[serde(default)]
-    pub combine: Combine,
+    pub(super) combine: Combine,
     /// What every cell has.
     #[serde(default)]
     #[schemars(with = "Settings")]
-    pub settings: serde_json::Map<String, Value>,
+    pub(super) settings: serde_json::Map<String, Value>,
     /// What is swept, in order: the last axis changes fastest. Not with `[[case]]`.
     #[serde(default)]
-    pub axis: Vec<Axis>,
+    pub(super) axis: Vec<Axis>,
     /// The cells one by one, instead of axes.
     #[serde(default)]
-    pub case: Vec<Case>,
+    pub(super) case: Vec<Case>,
     /// Tools that have a whole run behind them.
     #[serde(default)]
-    pub subagent: Vec<Subagent>,
+    pub(super) subagent: Vec<Subagent>,
     /// The table that a reader sees.
-    pub table: Option<Table>,
+    pub(super) table: Option<Table>,
     /// A parabola a + bN + cN² through the cells.
-    pub fit: Option<Fit>,
+    pub(super) fit: Option<Fit>,
     /// Numbers that somebody published and that the rows must show.
     #[serde(default)]
-    pub claim: Vec<Claim>,
+    pub(super) claim: Vec<Claim>,
 }
 
 fn once() -> u32 {
@@ -67,7 +67,7 @@ pub enum ClockKind {
 /// How axes combine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Combine {
+pub(super) enum Combine {
     /// Every value of one with every value of the others.
     #[default]
     Product,
@@ -78,23 +78,22 @@ pub enum Combine {
 /// One setting and the values that it takes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Axis {
+pub(super) struct Axis {
     /// The setting.
-    pub setting: SettingName,
+    pub(super) setting: SettingName,
     /// Its values, each as under `[settings]`.
     #[schemars(length(min = 1))]
-    pub values: Vec<Value>,
+    pub(super) values: Vec<Value>,
 }
 
 /// The key of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct SettingName(pub String);
+pub(super) struct SettingName(pub(super) String);
 
 impl SettingName {
     /// Every key of the closed set.
-    #[must_use]
-    pub fn all() -> Vec<String> {
+    pub(super) fn all() -> Vec<String> {
         let schema = schemars::schema_for!(Settings);
         let properties = schema.get("properties").and_then(Value::as_object);
         properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
@@ -114,75 +113,77 @@ impl JsonSchema for SettingName {
 /// One cell with a name.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
+pub(super) struct Case {
     /// The name, in the `case` column.
-    pub name: String,
+    pub(super) name: String,
     /// What differs from `[settings]`.
     #[serde(default)]
     #[schemars(with = "Settings")]
-    pub settings: serde_json::Map<String, Value>,
+    pub(super) settings: serde_json::Map<String, Value>,
 }
 
 /// A tool with a whole run behind it: its own transcript and limits, its parent's stop signal.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Subagent {
+pub(super) struct Subagent {
     /// The tool's name.
-    pub name: String,
+    pub(super) name: String,
     /// The tool's description, which the parent's model reads.
-    pub description: String,
+    pub(super) description: String,
     /// The scripted model of the child: a name, or a path from this file.
-    pub scenario: String,
+    pub(super) scenario: String,
     /// The tools of the child. Default: the built-in tools that write nothing.
-    pub tools: Option<Vec<String>>,
+    pub(super) tools: Option<Vec<String>>,
     /// The child's turn cap. Default: none.
     #[schemars(range(min = 1))]
-    pub max_turns: Option<u32>,
+    pub(super) max_turns: Option<u32>,
     /// The child's budget in dollars, outside its parent's. Default: none.
-    pub max_budget_usd: Option<Dollars>,
+    #[schemars(with = "Option<Dollars>")]
+    #[expect(dead_code, reason = "read digit by digit from the source text instead")]
+    max_budget_usd: Option<Value>,
     /// The child's system prompt. Default: a short one.
-    pub system: Option<String>,
+    pub(super) system: Option<String>,
 }
 
 /// The table that a reader sees: one line per row.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
+pub(super) struct Table {
     /// What the table shows.
-    pub caption: String,
+    pub(super) caption: String,
     /// Columns of the rows, from left to right.
     #[schemars(length(min = 1))]
-    pub columns: Vec<String>,
+    pub(super) columns: Vec<String>,
     /// What stands above a column instead of its name, by the column.
     #[serde(default)]
-    pub headings: BTreeMap<String, String>,
+    pub(super) headings: BTreeMap<String, String>,
     /// Columns that compare each row with the first, at the right.
     #[serde(default)]
-    pub compared: Vec<Compared>,
+    pub(super) compared: Vec<Compared>,
     /// Which rows, by the values of columns. Default: all.
     #[serde(default, rename = "where")]
-    pub filter: Where,
+    pub(super) filter: Where,
     /// Rows of cells or of turns. Default: `cells`.
     #[serde(default)]
-    pub rows: RowKind,
+    pub(super) rows: RowKind,
 }
 
 /// A column that compares each row with the first.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Compared {
+pub(super) struct Compared {
     /// The column that is compared.
-    pub column: String,
+    pub(super) column: String,
     /// How.
-    pub show: Comparison,
+    pub(super) show: Comparison,
     /// What stands above it.
-    pub heading: String,
+    pub(super) heading: String,
 }
 
 /// How a row is compared with the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Comparison {
+pub(super) enum Comparison {
     /// How many times the first row's value it is.
     TimesFirst,
     /// By how many percent it is over the first row's value.
@@ -196,11 +197,11 @@ pub enum Comparison {
 /// A least-squares parabola through the cells.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Fit {
+pub(super) struct Fit {
     /// The column that is N.
-    pub x: String,
+    pub(super) x: String,
     /// The column that is explained.
-    pub y: String,
+    pub(super) y: String,
 }
 
 /// Which rows of an experiment.
@@ -218,83 +219,75 @@ pub enum RowKind {
 /// `count_distinct`, `setting`, `ratio`, `difference`, `percent_change` or `sum`, exactly one.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Claim {
+pub(super) struct Claim {
     /// The claim's name; no other claim of any experiment has it.
-    pub id: String,
+    pub(super) id: String,
     /// The published number, or the list of them, digit by digit as it was published.
-    pub value: PublishedValue,
+    #[schemars(schema_with = "published_value")]
+    #[expect(dead_code, reason = "read digit by digit from the source text instead")]
+    value: Value,
     /// To how many decimals it was rounded. Default: not rounded.
     #[schemars(range(max = 12))]
-    pub decimals: Option<u32>,
+    pub(super) decimals: Option<u32>,
     /// The clock that made the published number. Default: `virtual`.
     #[serde(default)]
-    pub clock: ClockKind,
+    pub(super) clock: ClockKind,
     /// A number that is quoted, not computed. Default: false.
     #[serde(default)]
-    pub external: bool,
+    pub(super) external: bool,
     /// What the rows must hold where they need not be equal.
-    pub rule: Option<Rule>,
+    pub(super) rule: Option<Rule>,
     /// The value of one column in one row.
-    pub cell: Option<Selection>,
+    pub(super) cell: Option<Selection>,
     /// The values of one column in some rows, in order.
-    pub cells: Option<Selection>,
+    pub(super) cells: Option<Selection>,
     /// How many rows have given values.
-    pub count: Option<RowFilter>,
+    pub(super) count: Option<RowFilter>,
     /// How many different values a column has.
-    pub count_distinct: Option<Selection>,
+    pub(super) count_distinct: Option<Selection>,
     /// A setting: one of `[settings]`, `price.input_usd_per_million`,
     /// `price.output_usd_per_million`, or a limit such as `subagent.research.max_turns`.
-    pub setting: Option<String>,
+    pub(super) setting: Option<String>,
     /// One row's value divided by another's.
-    pub ratio: Option<Ratio>,
+    pub(super) ratio: Option<Ratio>,
     /// One row's value less another's.
-    pub difference: Option<Difference>,
+    pub(super) difference: Option<Difference>,
     /// By how many percent one row's value exceeds another's.
-    pub percent_change: Option<PercentChange>,
+    pub(super) percent_change: Option<PercentChange>,
     /// The sum of one column over some rows.
-    pub sum: Option<Selection>,
+    pub(super) sum: Option<Selection>,
 }
 
 /// A number or a list of numbers.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(transparent)]
-pub struct PublishedValue(pub Value);
-
-impl JsonSchema for PublishedValue {
-    fn schema_name() -> Cow<'static, str> {
-        "PublishedValue".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": ["number", "array"],
-            "items": { "type": "number" },
-            "minItems": 1
-        })
-    }
+fn published_value(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["number", "array"],
+        "items": { "type": "number" },
+        "minItems": 1
+    })
 }
 
 /// What the rows must hold where they need not be equal to the published value; exactly one.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub(super) struct Rule {
     /// `true`: our value is below the published one.
-    pub below: Option<bool>,
+    pub(super) below: Option<bool>,
     /// Our value is within so many percent of the published one.
     #[schemars(range(min = 0))]
-    pub within_percent: Option<u32>,
+    pub(super) within_percent: Option<u32>,
     /// Our value is at most this.
     #[schemars(range(min = 0))]
-    pub at_most: Option<u64>,
+    pub(super) at_most: Option<u64>,
 }
 
 /// The row or rows whose columns have given values.
-pub type Where = BTreeMap<String, Scalar>;
+pub(super) type Where = BTreeMap<String, Scalar>;
 
 /// A text, a number or a truth value, compared as it is printed in the rows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
-pub struct Scalar(pub Value);
+pub(super) struct Scalar(pub(super) Value);
 
 impl JsonSchema for Scalar {
     fn inline_schema() -> bool {
@@ -313,61 +306,61 @@ impl JsonSchema for Scalar {
 /// One column in some rows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Selection {
+pub(super) struct Selection {
     /// The column.
-    pub column: String,
+    pub(super) column: String,
     /// Which rows, by the values of other columns. Default: all.
     #[serde(default, rename = "where")]
-    pub filter: Where,
+    pub(super) filter: Where,
     /// Rows of cells or of turns. Default: `cells`.
     #[serde(default)]
-    pub rows: RowKind,
+    pub(super) rows: RowKind,
 }
 
 /// Some rows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RowFilter {
+pub(super) struct RowFilter {
     /// Which rows, by the values of columns. Default: all.
     #[serde(default, rename = "where")]
-    pub filter: Where,
+    pub(super) filter: Where,
     /// Rows of cells or of turns. Default: `cells`.
     #[serde(default)]
-    pub rows: RowKind,
+    pub(super) rows: RowKind,
 }
 
 /// One row's value divided by another's.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Ratio {
+pub(super) struct Ratio {
     /// The column.
-    pub column: String,
+    pub(super) column: String,
     /// The row of the dividend.
-    pub of: Where,
+    pub(super) of: Where,
     /// The row of the divisor.
-    pub to: Where,
+    pub(super) to: Where,
 }
 
 /// One row's value less another's.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Difference {
+pub(super) struct Difference {
     /// The column.
-    pub column: String,
+    pub(super) column: String,
     /// The row from which is subtracted.
-    pub of: Where,
+    pub(super) of: Where,
     /// The row that is subtracted.
-    pub minus: Where,
+    pub(super) minus: Where,
 }
 
 /// By how many percent one row's value exceeds another's.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PercentChange {
+pub(super) struct PercentChange {
     /// The column.
-    pub column: String,
+    pub(super) column: String,
     /// The row that is 100 %.
-    pub from: Where,
+    pub(super) from: Where,
     /// The row that is compared with it.
-    pub to: Where,
+    pub(super) to: Where,
 }

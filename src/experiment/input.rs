@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::format::{Axis, Combine, ExperimentFile};
 use super::settings::Settings;
-use super::sweep::{MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis, printed};
+use super::sweep::{MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 use crate::document::{Document, Findings, Problems, child, property_schema, schema_of};
 use crate::results::Kind;
 
@@ -199,9 +199,4 @@ fn written_money(document: &Document, pointer: &str, setting: &str, value: &Valu
         Some(text) => Value::String(text),
         None => value.clone(),
     }
-}
-
-/// The label that a claim's condition on an axis must be compared with.
-pub(super) fn printed_label(setting: &str, value: &Value) -> String {
-    printed(setting, value).to_string()
 }

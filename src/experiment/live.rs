@@ -8,9 +8,9 @@ use super::resources::{ResourceError, Resources};
 use super::settings::{Settings, Verdict};
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
 use crate::message::Message;
-use crate::run::drive::{CheckpointError, Harness, Watchers, drive};
-use crate::run::machine::{DecisionError, Machine};
-use crate::run::state::{RunState, Status, StopReason};
+use crate::run::{
+    CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
+};
 use crate::tools::{Action, Catalog, Workspace, WorkspaceError};
 use crate::world;
 

@@ -13,7 +13,7 @@ use crate::event::{Event, Observer};
 use crate::message::{FinishReason, Usage};
 use crate::money::PicoUsd;
 use crate::results::{Cell as Printed, Kind, round_half_away};
-use crate::run::state::{RunState, StopReason};
+use crate::run::{RunState, StopReason};
 
 /// One turn, as the events told it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,7 +229,7 @@ static CELL_COLUMNS: &[CellColumn] = &[
     always("completion_tokens", Kind::Tokens, |m| m.state.usage.completion_tokens.into()),
     always("total_tokens", Kind::Tokens, |m| m.state.usage.total_tokens().into()),
     always("replayed_tokens", Kind::Tokens, |m| m.replayed_tokens().into()),
-    always("replayed_percent", Kind::Percent, Measured::replayed_percent),
+    always("replayed_percent", Kind::Percent, |m| m.replayed_percent()),
     always("cost_usd", Kind::Usd, |m| m.state.cost.into()),
     sets(&["max_budget_usd"], "budget_overshoot_usd", Kind::Usd, |m| m.overshoot_usd().into()),
     sets(&["max_budget_usd"], "budget_overshoot_turns", Kind::Count, |m| {
@@ -291,7 +291,7 @@ static TURN_COLUMNS: &[TurnColumn] = &[
     of_turn("total_tokens", Kind::Tokens, |turn| turn.usage.total_tokens().into()),
     of_turn("cost_usd", Kind::Usd, |turn| turn.cost.into()),
     of_turn("finish_reason", Kind::Text, |turn| {
-        turn.finish.as_ref().map(FinishReason::as_str).into()
+        turn.finish.map(FinishReason::as_str).into()
     }),
     of_turn("provider_ms", Kind::Ms, |turn| Printed::ms(turn.provider)),
 ];

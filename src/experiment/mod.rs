@@ -19,9 +19,10 @@ mod rules;
 mod settings;
 mod sweep;
 
+use rust_decimal::Decimal;
 use serde_json::Value;
 
-pub use execute::{CellRows, ExecuteError, Execution, Go, RowSink};
+pub use execute::{CellRows, ExecuteError, Execution, Go, RunError, Sink};
 pub use format::{ClockKind, RowKind};
 pub use host::Host;
 pub use live::CellRunError;
@@ -62,14 +63,7 @@ impl Experiment {
         let presence = Presence::of(&sweep, !file.subagent.is_empty(), real_clock);
         let mut findings = Findings::new(document);
         rules::check(&mut findings, &file, &sweep);
-        let mut read = |result: Result<Resources, Problems>| match result {
-            Ok(resources) => Some(resources),
-            Err(problems) => {
-                findings.extend(problems.into_vec());
-                None
-            }
-        };
-        let resources = read(resolve::resolve(document, &file, &sweep, home));
+        let resources = resolve::resolve(&mut findings, (document, &file), &sweep, home)?;
         let mut experiment = Self {
             name: name.to_owned(),
             origin: document.origin().to_owned(),
@@ -80,7 +74,7 @@ impl Experiment {
             presence,
             sweep,
             readout: Readout::default(),
-            resources: resources.unwrap_or_default(),
+            resources,
         };
         experiment.readout = readout::read(&mut findings, document, &file, &experiment);
         findings.finish()?;
@@ -123,6 +117,13 @@ impl Experiment {
         &self.sweep
     }
 
+    /// A number among the settings, by a path such as `price.input_usd_per_million`,
+    /// `subagent.research.max_turns` or `max_turns`, for the claims that quote one.
+    #[must_use]
+    pub fn setting(&self, path: &str) -> Option<Decimal> {
+        claims::setting(self, path)
+    }
+
     /// What is read from its rows: table, fit, claims.
     #[must_use]
     pub const fn readout(&self) -> &Readout {
@@ -136,5 +137,5 @@ pub fn schema() -> Value {
     schema_of::<format::ExperimentFile>()
 }
 
-#[cfg(test)]
-mod tests;
+
+

@@ -1,8 +1,6 @@
 //! What is read from an experiment's rows: a table, a fit, claims; each checked against the
 //! columns that the experiment will have, before a cell is run.
 
-use std::collections::BTreeMap;
-
 use super::Experiment;
 use super::claims;
 use super::format::{self, Comparison, ExperimentFile, RowKind, Scalar, Where};

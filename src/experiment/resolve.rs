@@ -11,22 +11,23 @@ use super::input::{occurrences, written_number};
 use super::resources::{Child, Home, Resources, tools_of};
 use super::settings::Dollars;
 use super::sweep::Sweep;
-use crate::document::{Document, Findings, Problems, nearest};
+use crate::document::{Document, Findings, Problems, suggest};
 use crate::pricing::PriceList;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tools::Catalog;
 
-/// Reads everything that the file names.
+/// Reads everything that the file names; what is not there, or is wrong itself, goes into
+/// `findings`.
 ///
 /// # Errors
-/// Everything that is not there, or is wrong itself.
+/// The program's own price list cannot be read.
 pub(super) fn resolve(
-    document: &Document,
-    file: &ExperimentFile,
+    findings: &mut Findings<'_>,
+    (document, file): (&Document, &ExperimentFile),
     sweep: &Sweep,
     home: &Home,
 ) -> Result<Resources, Problems> {
-    let mut resolver = Resolver { findings: Findings::new(document), home };
+    let mut resolver = Resolver { findings, home };
     let scenarios = resolver.scenarios(sweep);
     let workspaces = resolver.workspaces(sweep);
     let prices = PriceList::builtin()?;
@@ -34,16 +35,18 @@ pub(super) fn resolve(
     resolver.tools(file, sweep);
     resolver.cycles(file);
     let children = resolver.children(document, file);
-    resolver.findings.finish()?;
-    Ok(Resources { scenarios, workspaces, ..Resources::new(prices, children) })
+    let mut resources = Resources::new(prices, children);
+    resources.scenarios = scenarios;
+    resources.workspaces = workspaces;
+    Ok(resources)
 }
 
-struct Resolver<'d> {
-    findings: Findings<'d>,
-    home: &'d Home,
+struct Resolver<'r, 'd> {
+    findings: &'r mut Findings<'d>,
+    home: &'r Home,
 }
 
-impl Resolver<'_> {
+impl Resolver<'_, '_> {
     fn scenarios(&mut self, sweep: &Sweep) -> BTreeMap<String, Arc<Scenario>> {
         let mut read = BTreeMap::new();
         for (pointer, name) in texts(sweep, "scenario") {
@@ -125,10 +128,8 @@ impl Resolver<'_> {
         if known.contains(&name) {
             return;
         }
-        let help = match nearest(name, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", known.join(", ")),
-        };
+        let help = suggest(name, &format!("known {what}s"), known);
+        let help = help.unwrap_or_else(|| format!("leave it out: there are no {what}s"));
         self.findings.add(pointer, &format!("no {what} `{name}`"), &help);
     }
 
@@ -147,11 +148,11 @@ impl Resolver<'_> {
         let mut children = Vec::new();
         for (index, child) in file.subagent.iter().enumerate() {
             let at = format!("/subagent/{index}");
-            if child.max_turns.is_none() && child.max_budget_usd.is_none() {
+            let budget = self.budget(document, &format!("{at}/max_budget_usd"));
+            if child.max_turns.is_none() && budget.is_none() {
                 let help = "set `max_turns` or `max_budget_usd`";
                 self.findings.add(&format!("{at}/name"), "a sub-agent without a limit", help);
             }
-            let budget = self.budget(document, &format!("{at}/max_budget_usd"));
             if let Some(scenario) = self.scenario(&format!("{at}/scenario"), &child.scenario) {
                 children.push(Child { file: child.clone(), budget, scenario });
             }

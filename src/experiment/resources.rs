@@ -10,8 +10,7 @@ use super::settings::{Distribution, Dollars, IdempotencyKeys, Settings};
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
 use crate::provider::{Latency, LatencyError, Scripted};
 use crate::run::policy::{BudgetCheck, StopCondition};
-use crate::run::state::RunSettings;
-use crate::run::subagent::SubAgent;
+use crate::run::{RunSettings, SubAgent};
 use crate::scenario::{Scenario, ScenarioError, builtin_names};
 use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError};
 
@@ -91,7 +90,7 @@ pub enum ResourceError {
 }
 
 impl Resources {
-    pub(super) const fn new(prices: PriceList, children: Vec<Child>) -> Self {
+    pub(super) fn new(prices: PriceList, children: Vec<Child>) -> Self {
         Self {
             scenarios: BTreeMap::new(),
             workspaces: BTreeMap::new(),

@@ -274,8 +274,7 @@ fn length<T>(list: &[T]) -> u64 {
 }
 
 /// A setting's value as its label column prints it.
-#[must_use]
-pub fn printed(setting: &str, value: &Value) -> Printed {
+pub(super) fn printed(setting: &str, value: &Value) -> Printed {
     if Kind::of_name(setting) == Some(Kind::Usd)
         && let Ok(Dollars(amount)) = serde_json::from_value(value.clone())
     {

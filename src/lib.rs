@@ -20,5 +20,3 @@ pub mod world;
 pub mod cli;
 #[cfg(feature = "cli")]
 pub mod experiment;
-#[cfg(feature = "cli")]
-pub mod results;

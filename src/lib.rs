@@ -20,3 +20,5 @@ pub mod world;
 pub mod cli;
 #[cfg(feature = "cli")]
 pub mod experiment;
+#[cfg(feature = "cli")]
+pub mod results;

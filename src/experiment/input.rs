@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::format::{Axis, Combine, ExperimentFile};
 use super::settings::Settings;
@@ -93,17 +93,25 @@ fn check_axes(findings: &mut Findings<'_>, document: &Document, file: &Experimen
             let message = format!("`{setting}` is swept twice");
             findings.add(&child(&pointer, "setting"), &message, "put all its values in one axis");
         }
-        let property = property_schema(&schema, setting).unwrap_or(Value::Bool(true));
-        let mut printed_before = BTreeSet::new();
+        let values = format!("{pointer}/values");
+        let list = Value::Array(axis.values.clone());
+        findings.extend(document.check_against(&values, &list, &list_schema(&schema, setting)));
+        let mut before = BTreeSet::new();
         for (at, value) in axis.values.iter().enumerate() {
-            let place = format!("{pointer}/values/{at}");
-            findings.extend(document.check_against(&place, value, &property));
-            if !printed_before.insert(value.to_string()) {
+            if !before.insert(value.to_string()) {
+                let place = format!("{values}/{at}");
                 findings.add(&place, "this value was there before", "keep it once");
             }
         }
     }
     check_zip(findings, file);
+}
+
+/// The schema of a list of values of one setting; an unknown setting was reported before.
+fn list_schema(settings: &Value, setting: &str) -> Value {
+    let mut item = property_schema(settings, setting).unwrap_or(Value::Bool(true));
+    let definitions = item.as_object_mut().and_then(|item| item.remove("$defs"));
+    json!({ "items": item, "$defs": definitions.unwrap_or_else(|| json!({})) })
 }
 
 fn check_zip(findings: &mut Findings<'_>, file: &ExperimentFile) {

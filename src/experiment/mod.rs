@@ -137,5 +137,5 @@ pub fn schema() -> Value {
     schema_of::<format::ExperimentFile>()
 }
 
-
-
+#[cfg(test)]
+mod tests;

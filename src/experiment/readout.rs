@@ -7,7 +7,9 @@ use super::format::{self, Comparison, ExperimentFile, RowKind, Scalar, Where};
 use super::input::written_number;
 use crate::document::{Document, Findings, child};
 use crate::results::claims::Claim;
-use crate::results::{Column, Condition, Filter, RowSet, Show, TableColumn, TableSpec};
+use crate::results::{
+    Column, Condition, Filter, RowSet, Show, Table, TableColumn, TableError, TableSpec,
+};
 
 /// What is read from an experiment's rows.
 #[derive(Clone, Debug, Default)]
@@ -127,7 +129,14 @@ impl Reader<'_, '_> {
             });
         }
         let filter = self.filter("/table/where", &table.filter, table.rows, Matches::Some);
-        TableSpec { caption: table.caption.clone(), columns, filter }
+        let spec = TableSpec { caption: table.caption.clone(), columns, filter };
+        // A column that does not exist was reported where it stands.
+        if let Err(error @ (TableError::NotANumber(_) | TableError::Rows(_))) =
+            Table::build(&spec, self.known.columns(table.rows))
+        {
+            self.findings.add("/table/columns", &error.to_string(), "change the columns");
+        }
+        spec
     }
 
     fn fit(&mut self, fit: &format::Fit) -> FitSpec {

@@ -11,7 +11,7 @@ use super::input::{occurrences, written_number};
 use super::resources::{Child, Home, Resources, tools_of};
 use super::settings::Dollars;
 use super::sweep::Sweep;
-use crate::document::{Document, Findings, Problems, suggest};
+use crate::document::{Document, Findings, Problems, ReadError, child, suggest};
 use crate::pricing::PriceList;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tools::Catalog;
@@ -63,11 +63,18 @@ impl Resolver<'_, '_> {
         match self.home.scenario(name) {
             Ok(scenario) => Some(Arc::new(scenario)),
             Err(error) => {
-                let what = match &error {
-                    ScenarioError::Unknown { name, .. } => format!("no scenario `{name}`"),
-                    ScenarioError::Read(inner) => inner.to_string(),
-                };
-                self.findings.add(pointer, &what, &error.help());
+                let help = error.help();
+                match error {
+                    ScenarioError::Unknown { name, .. } => {
+                        self.findings.add(pointer, &format!("no scenario `{name}`"), &help);
+                    }
+                    ScenarioError::Read(ReadError::Invalid(problems)) => {
+                        self.findings.extend(problems.into_vec());
+                    }
+                    ScenarioError::Read(other) => {
+                        self.findings.add(pointer, &other.to_string(), &help);
+                    }
+                }
                 None
             }
         }
@@ -119,7 +126,7 @@ impl Resolver<'_, '_> {
         }
         for (pointer, value) in occurrences(sweep, "descriptions") {
             for name in value.as_object().into_iter().flat_map(|table| table.keys()) {
-                self.known("tool", &crate::document::child(&pointer, name), name, &known);
+                self.known("tool", &child(&pointer, name), name, &known);
             }
         }
     }

@@ -96,12 +96,20 @@ impl PriceList {
             };
             let input = read("input_usd_per_million");
             let output = read("output_usd_per_million");
-            let Entry { name, source, date, .. } = entry;
+            let Entry {
+                name, source, date, ..
+            } = entry;
             if prices.iter().any(|price| price.name == name) {
                 let message = format!("price {name:?} is listed twice");
                 findings.add(&pointer("name"), &message, "give each entry its own name");
             }
-            prices.push(Price { name, input, output, source, date });
+            prices.push(Price {
+                name,
+                input,
+                output,
+                source,
+                date,
+            });
         }
         findings.finish()?;
         Ok(Self { prices })
@@ -123,7 +131,9 @@ impl PriceList {
 /// The price of one token at `pointer`, which holds dollars per million tokens.
 fn per_token(document: &Document, pointer: &str) -> Result<PicoUsd, String> {
     let text = document.source_at(pointer).unwrap_or_default();
-    let million: PicoUsd = text.parse().map_err(|error: MoneyError| error.to_string())?;
+    let million: PicoUsd = text
+        .parse()
+        .map_err(|error: MoneyError| error.to_string())?;
     if million < PicoUsd::ZERO {
         return Err("a price cannot be negative".to_owned());
     }
@@ -141,7 +151,11 @@ mod tests {
     fn the_chapter_price_is_two_and_twelve_dollars_per_million() {
         let list = PriceList::builtin().unwrap();
         let price = list.get(CHAPTER_PRICE).unwrap();
-        let usage = Usage { prompt_tokens: 815, completion_tokens: 70, ..Usage::default() };
+        let usage = Usage {
+            prompt_tokens: 815,
+            completion_tokens: 70,
+            ..Usage::default()
+        };
         assert_eq!(price.cost(&usage).to_string(), "0.002470");
     }
 

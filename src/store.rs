@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::write_atomically;
+use crate::files::{WriteError, write_file};
 use crate::message::to_json;
 use crate::provider::Latency;
 use crate::run::RunState;
@@ -23,7 +23,11 @@ const MOST_ID_CHARS: usize = 64;
 /// Whose time a run takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum ClockKind {
     /// Exact and instant.
     #[default]
@@ -73,7 +77,11 @@ impl Record {
     /// A record in the current format.
     #[must_use]
     pub fn new(launch: Launch, run: RunState) -> Self {
-        Self { format: FORMAT, launch, run }
+        Self {
+            format: FORMAT,
+            launch,
+            run,
+        }
     }
 }
 
@@ -115,6 +123,9 @@ pub enum StoreError {
         /// Its format.
         found: u32,
     },
+    /// The run could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The file system says no.
     #[error("{}: {source}", path.display())]
     Io {
@@ -135,7 +146,9 @@ impl FileStore {
     /// The store in `folder`, which need not exist yet.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self {
+            folder: folder.to_owned(),
+        }
     }
 
     /// Takes `id` for a new run, or the first free one of `r1`, `r2`, …, and returns it.
@@ -144,25 +157,30 @@ impl FileStore {
     /// [`StoreError`] where the id is taken or cannot be one, or the folder cannot be made.
     pub fn claim(&self, id: Option<&str>) -> Result<String, StoreError> {
         fs::create_dir_all(&self.folder).map_err(|source| io_error(&self.folder, source))?;
-        let Some(id) = id else { return self.claim_fresh() };
+        let Some(id) = id else {
+            return self.claim_fresh();
+        };
         let folder = self.folder_of(id)?;
         match fs::create_dir(&folder) {
             Ok(()) => Ok(id.to_owned()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(StoreError::Taken { id: id.to_owned(), folder: self.folder.clone() })
-            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Taken {
+                id: id.to_owned(),
+                folder: self.folder.clone(),
+            }),
             Err(source) => Err(io_error(&folder, source)),
         }
     }
 
     fn claim_fresh(&self) -> Result<String, StoreError> {
         // Making the folder is what takes the id, so two processes never get the same one.
-        let taken = self.ids()?.len();
-        (taken.saturating_add(1)..)
-            .map(|number| format!("r{number}"))
-            .map(|id| self.claim(Some(&id)))
-            .find(|claimed| !matches!(claimed, Err(StoreError::Taken { .. })))
-            .unwrap_or_else(|| Err(StoreError::BadId(String::new())))
+        let mut number = self.ids()?.len();
+        loop {
+            number = number.saturating_add(1);
+            match self.claim(Some(&format!("r{number}"))) {
+                Err(StoreError::Taken { .. }) => {}
+                claimed => return claimed,
+            }
+        }
     }
 
     /// Replaces the record of a run.
@@ -171,8 +189,8 @@ impl FileStore {
     /// [`StoreError::Io`]; the earlier record stands then.
     pub fn save(&self, record: &Record) -> Result<(), StoreError> {
         let path = self.folder_of(&record.run.run_id)?.join(RECORD);
-        write_atomically(&path, to_json(record).as_bytes())
-            .map_err(|source| io_error(&path, source))
+        write_file(&path, to_json(record).as_bytes())?;
+        Ok(())
     }
 
     /// The record of a run.
@@ -186,9 +204,10 @@ impl FileStore {
         }
         let path = self.folder_of(id)?.join(RECORD);
         let text = fs::read(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => {
-                StoreError::Unknown { id: id.to_owned(), folder: self.folder.clone() }
-            }
+            io::ErrorKind::NotFound => StoreError::Unknown {
+                id: id.to_owned(),
+                folder: self.folder.clone(),
+            },
             _ => io_error(&path, source),
         })?;
         let damaged = |error: serde_json::Error| StoreError::Damaged {
@@ -197,7 +216,10 @@ impl FileStore {
         };
         let Versioned { format } = serde_json::from_slice(&text).map_err(damaged)?;
         if format > FORMAT {
-            return Err(StoreError::Newer { path, found: format });
+            return Err(StoreError::Newer {
+                path,
+                found: format,
+            });
         }
         let record: Record = serde_json::from_slice(&text).map_err(damaged)?;
         if record.run.run_id != id {
@@ -251,7 +273,8 @@ impl FileStore {
     pub fn request_stop(&self, id: &str, reason: &str) -> Result<(), StoreError> {
         self.load(id)?;
         let path = self.folder_of(id)?.join(STOP_REQUEST);
-        write_atomically(&path, reason.as_bytes()).map_err(|source| io_error(&path, source))
+        write_file(&path, reason.as_bytes())?;
+        Ok(())
     }
 
     /// The reason of a request to stop, where somebody has left one.
@@ -267,9 +290,7 @@ impl FileStore {
     pub fn clear_stop_request(&self, id: &str) -> Result<(), StoreError> {
         let path = self.folder_of(id)?.join(STOP_REQUEST);
         match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(io_error(&path, source))
-            }
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error(&path, source)),
             _ => Ok(()),
         }
     }
@@ -285,12 +306,12 @@ impl FileStore {
 /// Ids are single, visible path components on every file system.
 fn is_id(id: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !id.is_empty()
-        && id.len() <= MOST_ID_CHARS
-        && !id.starts_with('.')
-        && id.chars().all(allowed)
+    !id.is_empty() && id.len() <= MOST_ID_CHARS && !id.starts_with('.') && id.chars().all(allowed)
 }
 
 fn io_error(path: &Path, source: io::Error) -> StoreError {
-    StoreError::Io { path: path.to_owned(), source }
+    StoreError::Io {
+        path: path.to_owned(),
+        source,
+    }
 }

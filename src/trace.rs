@@ -39,7 +39,10 @@ impl<W: Write + Send> Observer for TraceWriter<W> {
     fn observe(&mut self, run_id: &str, _at: Duration, event: &Event) {
         if self.error.is_none() {
             let line = to_json(&Line::new(run_id, event)) + "\n";
-            let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
+            let written = self
+                .out
+                .write_all(line.as_bytes())
+                .and_then(|()| self.out.flush());
             self.error = written.err();
         }
     }
@@ -103,7 +106,13 @@ enum Fields<'a> {
 impl<'a> Line<'a> {
     fn new(run_id: &'a str, event: &'a Event) -> Self {
         let fields = match event {
-            Event::Turn { turn, usage, cost, finish, .. } => Fields::Turn {
+            Event::Turn {
+                turn,
+                usage,
+                cost,
+                finish,
+                ..
+            } => Fields::Turn {
                 turn: *turn,
                 prompt_tokens: usage.prompt_tokens,
                 completion_tokens: usage.completion_tokens,
@@ -111,18 +120,43 @@ impl<'a> Line<'a> {
                 cost_usd: dollars(*cost),
                 finish: finish.map(FinishReason::as_str),
             },
-            Event::ToolStart { tool_name, args, call_id } => {
-                Fields::ToolStart { tool_name, args, call_id }
-            }
+            Event::ToolStart {
+                tool_name,
+                args,
+                call_id,
+            } => Fields::ToolStart {
+                tool_name,
+                args,
+                call_id,
+            },
             Event::ToolProgress { tool_name, label } => Fields::ToolProgress { tool_name, label },
-            Event::ToolResult { tool_name, took, ok } => {
+            Event::ToolResult {
+                tool_name,
+                took,
+                ok,
+            } => {
                 let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-                Fields::ToolResult { tool_name, ms, ok: *ok }
+                Fields::ToolResult {
+                    tool_name,
+                    ms,
+                    ok: *ok,
+                }
             }
-            Event::ApprovalRequired { tool_name, args, call_id } => {
-                Fields::ApprovalRequired { tool_name, args, call_id }
-            }
-            Event::RunStopped { status, reason, turns, cost } => Fields::RunStopped {
+            Event::ApprovalRequired {
+                tool_name,
+                args,
+                call_id,
+            } => Fields::ApprovalRequired {
+                tool_name,
+                args,
+                call_id,
+            },
+            Event::RunStopped {
+                status,
+                reason,
+                turns,
+                cost,
+            } => Fields::RunStopped {
                 status,
                 reason: reason.as_deref(),
                 turns: *turns,
@@ -157,15 +191,34 @@ mod tests {
         let lines = trace(&[
             Event::Turn {
                 turn: 2,
-                usage: Usage { prompt_tokens: 269, completion_tokens: 29, ..Usage::default() },
+                usage: Usage {
+                    prompt_tokens: 269,
+                    completion_tokens: 29,
+                    ..Usage::default()
+                },
                 cost: PicoUsd::from_pico(1_570_000_000),
                 finish: Some(FinishReason::ToolCalls),
                 provider: Duration::from_millis(9),
             },
-            Event::ToolStart { tool_name: name(), args: "{\"p\":1}".into(), call_id: "c1".into() },
-            Event::ToolProgress { tool_name: name(), label: "half\nway".into() },
-            Event::ToolResult { tool_name: name(), took: Duration::from_micros(1_999), ok: false },
-            Event::ApprovalRequired { tool_name: name(), args: "{}".into(), call_id: "c2".into() },
+            Event::ToolStart {
+                tool_name: name(),
+                args: "{\"p\":1}".into(),
+                call_id: "c1".into(),
+            },
+            Event::ToolProgress {
+                tool_name: name(),
+                label: "half\nway".into(),
+            },
+            Event::ToolResult {
+                tool_name: name(),
+                took: Duration::from_micros(1_999),
+                ok: false,
+            },
+            Event::ApprovalRequired {
+                tool_name: name(),
+                args: "{}".into(),
+                call_id: "c2".into(),
+            },
             Event::RunStopped {
                 status: "interrupted",
                 reason: Some("approval".to_owned()),
@@ -200,8 +253,14 @@ mod tests {
         writer.observe(
             "n1",
             Duration::ZERO,
-            &Event::ToolProgress { tool_name: "t".into(), label: "l".into() },
+            &Event::ToolProgress {
+                tool_name: "t".into(),
+                label: "l".into(),
+            },
         );
-        assert_eq!(writer.finish().err().map(|e| e.kind()), Some(io::ErrorKind::StorageFull));
+        assert_eq!(
+            writer.finish().err().map(|e| e.kind()),
+            Some(io::ErrorKind::StorageFull)
+        );
     }
 }

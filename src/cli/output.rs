@@ -13,9 +13,9 @@ use super::exit::Failure;
 pub(super) fn line(text: impl Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::CouldNotDo(format!("cannot write to standard output: {error}")))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::CouldNotDo(
+            format!("cannot write to standard output: {error}"),
+        )),
         _ => Ok(()),
     }
 }

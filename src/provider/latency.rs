@@ -56,7 +56,11 @@ impl Latency {
         if !within(sigma, MOST_SIGMA) {
             return Err(LatencyError::OutOfRange("sigma", MOST_SIGMA));
         }
-        Ok(Self::LogNormal { median_ms, sigma, seed })
+        Ok(Self::LogNormal {
+            median_ms,
+            sigma,
+            seed,
+        })
     }
 
     /// How long the reply of turn `turn` (from 0) takes, to the microsecond.
@@ -65,7 +69,11 @@ impl Latency {
         match *self {
             Self::None => Duration::ZERO,
             Self::Constant { ms } => Duration::from_millis(ms),
-            Self::LogNormal { median_ms, sigma, seed } => {
+            Self::LogNormal {
+                median_ms,
+                sigma,
+                seed,
+            } => {
                 let ms = median_ms * libm::exp(sigma * standard_normal(seed, turn));
                 let us = libm::round(ms.clamp(0.0, MOST_MS) * 1_000.0);
                 #[expect(clippy::cast_possible_truncation, reason = "clamped to a day")]
@@ -110,7 +118,9 @@ mod tests {
     #[test]
     fn half_the_draws_lie_below_the_median() {
         let latency = Latency::log_normal(800.0, 0.5, 1).unwrap();
-        let below = (0..10_000).filter(|&t| latency.of_turn(t) < Duration::from_millis(800)).count();
+        let below = (0..10_000)
+            .filter(|&t| latency.of_turn(t) < Duration::from_millis(800))
+            .count();
         // Four standard deviations of a fair coin thrown 10,000 times.
         assert!((4_800..=5_200).contains(&below), "{below}");
     }
@@ -118,13 +128,20 @@ mod tests {
     #[test]
     fn draws_are_the_same_on_every_machine() {
         let latency = Latency::log_normal(800.0, 0.5, 42).unwrap();
-        let us: Vec<_> = (0..3).map(|turn| latency.of_turn(turn).as_micros()).collect();
-        assert_eq!(us, [0, 0, 0]);
+        let us: Vec<_> = (0..3)
+            .map(|turn| latency.of_turn(turn).as_micros())
+            .collect();
+        assert_eq!(us, [1_213_141, 980_520, 621_005]);
     }
 
     #[test]
     fn impossible_distributions_are_refused() {
-        for (median_ms, sigma) in [(-1.0, 0.1), (f64::NAN, 0.1), (1.0, -0.1), (1.0, f64::INFINITY)] {
+        for (median_ms, sigma) in [
+            (-1.0, 0.1),
+            (f64::NAN, 0.1),
+            (1.0, -0.1),
+            (1.0, f64::INFINITY),
+        ] {
             assert!(Latency::log_normal(median_ms, sigma, 0).is_err());
         }
     }

@@ -29,7 +29,9 @@ impl Provider for Recorded {
         Box::pin(async move {
             signal.check(clock.now())?;
             let turn = turn_index(request.messages);
-            let reply = usize::try_from(turn).ok().and_then(|turn| self.replies.get(turn));
+            let reply = usize::try_from(turn)
+                .ok()
+                .and_then(|turn| self.replies.get(turn));
             reply.cloned().ok_or_else(|| {
                 let recorded = self.replies.len();
                 ProviderError::Failed(format!(

@@ -19,7 +19,10 @@ impl Scripted {
     /// The model that plays `scenario` without delay.
     #[must_use]
     pub fn new(scenario: Arc<Scenario>) -> Self {
-        Self { scenario, latency: Latency::None }
+        Self {
+            scenario,
+            latency: Latency::None,
+        }
     }
 
     /// The same with an injected latency.
@@ -34,19 +37,29 @@ impl Scripted {
     #[must_use]
     pub fn reply(&self, request: Request<'_>) -> Reply {
         let turn = turn_index(request.messages);
-        let said = self.scenario.reply(turn, &|| results_text(request.messages));
+        let said = self
+            .scenario
+            .reply(turn, &|| results_text(request.messages));
         let completion_tokens = completion_tokens(&said);
         let prompt_tokens = request.prompt_tokens;
         match request.max_completion_tokens {
             Some(most) if completion_tokens > most => {
                 let said = cut(said, most);
                 let usage = usage(prompt_tokens, self::completion_tokens(&said));
-                Reply { message: Some(said), finish: Some(FinishReason::Length), usage }
+                Reply {
+                    message: Some(said),
+                    finish: Some(FinishReason::Length),
+                    usage,
+                }
             }
             _ => {
                 let finish = finish(&said);
                 let usage = usage(prompt_tokens, completion_tokens);
-                Reply { message: Some(said), finish: Some(finish), usage }
+                Reply {
+                    message: Some(said),
+                    finish: Some(finish),
+                    usage,
+                }
             }
         }
     }
@@ -72,17 +85,28 @@ fn completion_tokens(said: &Said) -> u64 {
 }
 
 fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
-    Usage { prompt_tokens, completion_tokens, ..Usage::default() }
+    Usage {
+        prompt_tokens,
+        completion_tokens,
+        ..Usage::default()
+    }
 }
 
 fn finish(said: &Said) -> FinishReason {
-    if said.tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls }
+    if said.tool_calls.is_empty() {
+        FinishReason::Stop
+    } else {
+        FinishReason::ToolCalls
+    }
 }
 
 /// What a model writes before it hits a cap of `most` tokens: the beginning of its prose, and
 /// then of its calls, the last of which may break off inside its arguments.
 fn cut(said: Said, most: u64) -> Said {
-    let mut kept = Said { content: None, tool_calls: Vec::new() };
+    let mut kept = Said {
+        content: None,
+        tool_calls: Vec::new(),
+    };
     if let Some(content) = said.content {
         // An empty list of calls is counted as the text `[]`.
         let for_prose = most.saturating_sub(completion_tokens(&kept));
@@ -95,7 +119,9 @@ fn cut(said: Said, most: u64) -> Said {
     }
     for call in said.tool_calls {
         let whole = call.arguments.len();
-        let Some(call) = longest_fitting(&kept, call, most) else { break };
+        let Some(call) = longest_fitting(&kept, &call, most) else {
+            break;
+        };
         let broken = call.arguments.len() < whole;
         kept.tool_calls.push(call);
         if broken {
@@ -106,11 +132,14 @@ fn cut(said: Said, most: u64) -> Said {
 }
 
 /// `call` with as much of its arguments as fits after `kept`; none where not even its name does.
-fn longest_fitting(kept: &Said, call: ToolCall, most: u64) -> Option<ToolCall> {
+fn longest_fitting(kept: &Said, call: &ToolCall, most: u64) -> Option<ToolCall> {
     let fits = |end: usize| {
         let mut trial = kept.clone();
         let arguments = call.arguments[..end].to_owned();
-        trial.tool_calls.push(ToolCall { arguments, ..call.clone() });
+        trial.tool_calls.push(ToolCall {
+            arguments,
+            ..call.clone()
+        });
         (completion_tokens(&trial) <= most).then_some(trial)
     };
     let ends: Vec<usize> = (0..=call.arguments.len())

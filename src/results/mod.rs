@@ -27,4 +27,6 @@ pub use markdown::{Clocked, escape};
 pub use read::{ReadError, ReadProblem, Schema};
 pub use rows::{Column, RowSet, RowsError, UnknownColumn};
 pub use table::{Show, Table, TableColumn, TableError, TableSpec};
-pub use write::{AtomicFile, Commit, CsvFile, WriteError, WriteProblem, write_file};
+pub use write::CsvFile;
+
+pub use crate::files::{AtomicFile, Commit, WriteError, WriteProblem, write_file};

@@ -69,7 +69,11 @@ impl<'a> Watchers<'a> {
     /// One more who sees every event.
     #[must_use]
     pub fn observed_by(mut self, observer: &'a mut dyn Observer) -> Self {
-        let observers = self.observers.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let observers = self
+            .observers
+            .0
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         observers.push(observer);
         self
     }
@@ -137,7 +141,10 @@ async fn ask(machine: &mut Machine<'_>, harness: Harness<'_>, prompt_tokens: u64
         max_completion_tokens: settings.max_completion_tokens,
     };
     let start = harness.clock.now();
-    let reply = harness.provider.complete(request, harness.clock, signal).await;
+    let reply = harness
+        .provider
+        .complete(request, harness.clock, signal)
+        .await;
     match reply {
         Ok(reply) => machine.on_reply(reply, harness.clock.now().saturating_sub(start)),
         Err(ProviderError::Stopped(Stopped { reason })) => machine.on_cancelled(reason),
@@ -163,16 +170,20 @@ async fn execute(
     let run_id = machine.state().run_id.clone();
     let progress = |label: &str| {
         let (tool_name, label) = (call.name.clone(), label.to_owned());
-        observers.show(&run_id, harness.clock.now(), &Event::ToolProgress { tool_name, label });
+        observers.show(
+            &run_id,
+            harness.clock.now(),
+            &Event::ToolProgress { tool_name, label },
+        );
     };
     let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress);
     let start = harness.clock.now();
     let result = tool.run(arguments, &context).await;
     machine.on_bill(context.take_bill());
-    let took = harness.clock.now().saturating_sub(start);
+    let span = harness.clock.now().saturating_sub(start);
     match result {
-        Ok(text) => machine.on_tool(call, Ok(text), took),
-        Err(ToolFailure::Error(error)) => machine.on_tool(call, Err(error), took),
+        Ok(text) => machine.on_tool(call, Ok(text), span),
+        Err(ToolFailure::Error(error)) => machine.on_tool(call, Err(error), span),
         Err(ToolFailure::Stopped(Stopped { reason })) => machine.on_cancelled(reason),
     }
 }

@@ -44,7 +44,9 @@ impl TranscriptIndex {
     #[must_use]
     pub fn of(messages: &[Message]) -> Self {
         let mut index = Self::default();
-        messages.iter().for_each(|message| index.push(message));
+        for message in messages {
+            index.push(message);
+        }
         index
     }
 
@@ -81,7 +83,10 @@ impl TranscriptIndex {
         self.most_repeated = None;
         for call in calls {
             let reuses_id = !self.used_ids.insert(call.id.clone());
-            self.pending.push_back(PendingCall { call: call.clone(), reuses_id });
+            self.pending.push_back(PendingCall {
+                call: call.clone(),
+                reuses_id,
+            });
             let signature = signature(call);
             self.streak = if self.streak > 0 && signature == self.last_signature {
                 self.streak.saturating_add(1)
@@ -89,15 +94,26 @@ impl TranscriptIndex {
                 1
             };
             self.last_signature = signature;
-            if self.most_repeated.as_ref().is_none_or(|most| most.times < self.streak) {
-                self.most_repeated = Some(Repeated { call: call.clone(), times: self.streak });
+            if self
+                .most_repeated
+                .as_ref()
+                .is_none_or(|most| most.times < self.streak)
+            {
+                self.most_repeated = Some(Repeated {
+                    call: call.clone(),
+                    times: self.streak,
+                });
             }
         }
     }
 
     /// Results answer calls in order: a message that uses one id twice needs two results.
     fn settle(&mut self, id: &str) {
-        if let Some(at) = self.pending.iter().position(|pending| pending.call.id == id) {
+        if let Some(at) = self
+            .pending
+            .iter()
+            .position(|pending| pending.call.id == id)
+        {
             self.pending.remove(at);
         }
     }
@@ -116,34 +132,59 @@ mod tests {
     use super::*;
 
     fn call(id: &str, arguments: &str) -> ToolCall {
-        ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments: arguments.to_owned() }
+        ToolCall {
+            id: id.to_owned(),
+            name: "read".to_owned(),
+            arguments: arguments.to_owned(),
+        }
     }
 
     fn asks(calls: &[ToolCall]) -> Message {
-        Message::Assistant { content: None, tool_calls: calls.to_vec() }
+        Message::Assistant {
+            content: None,
+            tool_calls: calls.to_vec(),
+        }
     }
 
     fn result(id: &str) -> Message {
         let (tool_call_id, name) = (id.to_owned(), "read".to_owned());
-        Message::Tool { tool_call_id, name, content: String::new() }
+        Message::Tool {
+            tool_call_id,
+            name,
+            content: String::new(),
+        }
     }
 
     fn pending_ids(messages: &[Message]) -> Vec<(String, bool)> {
         let index = TranscriptIndex::of(messages);
-        index.pending.iter().map(|p| (p.call.id.clone(), p.reuses_id)).collect()
+        index
+            .pending
+            .iter()
+            .map(|p| (p.call.id.clone(), p.reuses_id))
+            .collect()
     }
 
     #[test]
     fn calls_without_a_result_are_pending_in_order() {
-        let messages = [asks(&[call("a", "{}"), call("b", "{}"), call("c", "{}")]), result("b")];
-        assert_eq!(pending_ids(&messages), [("a".to_owned(), false), ("c".to_owned(), false)]);
+        let messages = [
+            asks(&[call("a", "{}"), call("b", "{}"), call("c", "{}")]),
+            result("b"),
+        ];
+        assert_eq!(
+            pending_ids(&messages),
+            [("a".to_owned(), false), ("c".to_owned(), false)]
+        );
     }
 
     #[test]
     fn an_id_used_again_is_seen_within_a_message_and_across_turns() {
         let twice = [asks(&[call("a", "{}"), call("a", "{}")]), result("a")];
         assert_eq!(pending_ids(&twice), [("a".to_owned(), true)]);
-        let later = [asks(&[call("a", "{}")]), result("a"), asks(&[call("a", "{}")])];
+        let later = [
+            asks(&[call("a", "{}")]),
+            result("a"),
+            asks(&[call("a", "{}")]),
+        ];
         assert_eq!(pending_ids(&later), [("a".to_owned(), true)]);
     }
 
@@ -152,10 +193,16 @@ mod tests {
         let messages = [
             asks(&[call("a", r#"{"p":1}"#)]),
             result("a"),
-            asks(&[call("b", r#"{ "p": 1 }"#), call("c", r#"{"p":1}"#), call("d", r#"{"p":2}"#)]),
+            asks(&[
+                call("b", r#"{ "p": 1 }"#),
+                call("c", r#"{"p":1}"#),
+                call("d", r#"{"p":2}"#),
+            ]),
         ];
         let index = TranscriptIndex::of(&messages);
-        let most = index.most_repeated().map(|most| (most.call.id.as_str(), most.times));
+        let most = index
+            .most_repeated()
+            .map(|most| (most.call.id.as_str(), most.times));
         assert_eq!(most, Some(("c", 3)));
     }
 }

@@ -16,8 +16,8 @@ use crate::run::index::{PendingCall, TranscriptIndex, signature};
 use crate::run::policy::{
     Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors, VerdictWording,
 };
-use crate::scenario::Said;
 use crate::run::state::{RunState, Status, StopReason};
+use crate::scenario::Said;
 use crate::tools::{Access, Bill, Catalog, ErrorKind, ToolError};
 
 /// What the model reads of a failed tool under [`ToolErrors::Generic`].
@@ -80,7 +80,14 @@ impl<'a> Machine<'a> {
     pub fn new(state: RunState, catalog: &'a Catalog) -> Self {
         let index = TranscriptIndex::of(&state.messages);
         let tools_tokens = catalog.tokens();
-        Self { state, index, catalog, tools_tokens, custom: BTreeMap::new(), events: Vec::new() }
+        Self {
+            state,
+            index,
+            catalog,
+            tools_tokens,
+            custom: BTreeMap::new(),
+            events: Vec::new(),
+        }
     }
 
     /// Registers the predicate that [`StopCondition::Custom`] of this name stands for.
@@ -134,21 +141,40 @@ impl<'a> Machine<'a> {
     ///
     /// The cost enters the state before anything else is done with the reply.
     pub fn on_reply(&mut self, reply: Reply, took: Duration) {
-        let Reply { message, finish, usage } = reply;
+        let Reply {
+            message,
+            finish,
+            usage,
+        } = reply;
         let state = &mut self.state;
         state.turns = state.turns.saturating_add(1);
         state.usage += usage;
         state.cost_before_reply = state.cost;
         state.cost += state.settings.price.cost(&usage);
         let (turn, cost) = (state.turns, state.cost);
-        self.events.push(Event::Turn { turn, usage, cost, finish, provider: took });
+        self.events.push(Event::Turn {
+            turn,
+            usage,
+            cost,
+            finish,
+            provider: took,
+        });
         let Some(said) = message else {
             let error = "the reply has no choices".to_owned();
             return self.stop(StopReason::ProviderError, Some(error));
         };
-        let answer = said.tool_calls.is_empty().then(|| said.content.clone().unwrap_or_default());
-        let Said { content, tool_calls } = said;
-        self.push(Message::Assistant { content, tool_calls });
+        let answer = said
+            .tool_calls
+            .is_empty()
+            .then(|| said.content.clone().unwrap_or_default());
+        let Said {
+            content,
+            tool_calls,
+        } = said;
+        self.push(Message::Assistant {
+            content,
+            tool_calls,
+        });
         if let Some(answer) = answer {
             self.state.output = Some(answer);
             self.finish(Status::Completed, None);
@@ -209,7 +235,11 @@ impl<'a> Machine<'a> {
             VerdictWording::Reason => format!("The user declined this call: {reason}"),
             VerdictWording::Empty => String::new(),
         };
-        self.push(Message::Tool { tool_call_id: call_id.to_owned(), name: tool_name, content });
+        self.push(Message::Tool {
+            tool_call_id: call_id.to_owned(),
+            name: tool_name,
+            content,
+        });
         self.take_up()
     }
 
@@ -228,7 +258,11 @@ impl<'a> Machine<'a> {
 
     fn waiting(&self, call_id: &str) -> Result<String, DecisionError> {
         match &self.state.interruption {
-            Some(StopReason::Approval { call_id: waiting, tool_name, .. }) => {
+            Some(StopReason::Approval {
+                call_id: waiting,
+                tool_name,
+                ..
+            }) => {
                 if waiting == call_id {
                     return Ok(tool_name.clone());
                 }
@@ -241,7 +275,11 @@ impl<'a> Machine<'a> {
 
     /// The first stop condition that holds, in the order of the list.
     fn due_stop(&self) -> Option<StopReason> {
-        self.state.settings.stop.iter().find_map(|condition| self.due(condition))
+        self.state
+            .settings
+            .stop
+            .iter()
+            .find_map(|condition| self.due(condition))
     }
 
     fn due(&self, condition: &StopCondition) -> Option<StopReason> {
@@ -284,9 +322,10 @@ impl<'a> Machine<'a> {
         let worst = settings.price.input * prompt_tokens
             + settings.price.output * settings.max_completion_tokens.unwrap_or(u64::MAX);
         settings.stop.iter().any(|condition| match condition {
-            StopCondition::MaxBudget { usd, check: BudgetCheck::Reserve } => {
-                self.state.cost + worst > *usd
-            }
+            StopCondition::MaxBudget {
+                usd,
+                check: BudgetCheck::Reserve,
+            } => self.state.cost + worst > *usd,
             _ => false,
         })
     }
@@ -309,7 +348,9 @@ impl<'a> Machine<'a> {
                 return None;
             }
         };
-        let remembered = self.dedupe_key(&call).and_then(|key| self.state.remembered.get(&key));
+        let remembered = self
+            .dedupe_key(&call)
+            .and_then(|key| self.state.remembered.get(&key));
         if let Some(text) = remembered.cloned() {
             self.answer(&call, Ok(text), Duration::ZERO);
             return None;
@@ -325,7 +366,9 @@ impl<'a> Machine<'a> {
         match self.state.settings.policy.approval {
             Approval::Granted => false,
             Approval::Ask => {
-                self.catalog.get(&call.name).is_some_and(|tool| tool.needs_approval())
+                self.catalog
+                    .get(&call.name)
+                    .is_some_and(|tool| tool.needs_approval())
                     && !self.state.approved.contains(&call.id)
             }
         }
@@ -338,7 +381,14 @@ impl<'a> Machine<'a> {
             call_id: call.id.clone(),
         });
         let (call_id, tool_name) = (call.id.clone(), call.name.clone());
-        self.stop(StopReason::Approval { call_id, tool_name, args }, None);
+        self.stop(
+            StopReason::Approval {
+                call_id,
+                tool_name,
+                args,
+            },
+            None,
+        );
     }
 
     /// What a repeated call is recognised by, where the dedupe policy covers this one.
@@ -361,7 +411,11 @@ impl<'a> Machine<'a> {
     /// Writes the outcome of a call into the transcript, or ends the run over it.
     fn answer(&mut self, call: &ToolCall, result: Result<String, ToolError>, took: Duration) {
         let (tool_name, ok) = (call.name.clone(), result.is_ok());
-        self.events.push(Event::ToolResult { tool_name, took, ok });
+        self.events.push(Event::ToolResult {
+            tool_name,
+            took,
+            ok,
+        });
         let policy = self.state.settings.policy;
         let content = match result {
             Ok(text) => text,
@@ -380,7 +434,11 @@ impl<'a> Machine<'a> {
             }
         };
         let (tool_call_id, name) = (call.id.clone(), call.name.clone());
-        self.push(Message::Tool { tool_call_id, name, content });
+        self.push(Message::Tool {
+            tool_call_id,
+            name,
+            content,
+        });
     }
 
     fn push(&mut self, message: Message) {

@@ -6,6 +6,8 @@ mod machine;
 pub mod policy;
 mod state;
 mod subagent;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 pub use drive::{Checkpoint, CheckpointError, Harness, Watchers, drive};

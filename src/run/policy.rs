@@ -11,7 +11,11 @@ use crate::money::PicoUsd;
 /// What becomes of a tool's error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum ToolErrors {
     /// It ends the run, `failed`.
     Fatal,
@@ -25,7 +29,11 @@ pub enum ToolErrors {
 /// What becomes of an error on which the model cannot act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum PermanentErrors {
     /// It is treated like any other error.
     #[default]
@@ -37,7 +45,11 @@ pub enum PermanentErrors {
 /// Which repeated calls are answered from the results so far instead of being executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum Dedupe {
     /// None.
     #[default]
@@ -53,7 +65,11 @@ pub enum Dedupe {
 /// When the budget is compared with the cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum BudgetCheck {
     /// Before each request, knowing the cost so far: overshoots by up to one turn.
     #[default]
@@ -67,7 +83,11 @@ pub enum BudgetCheck {
 /// Whether a tool that needs approval asks for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum Approval {
     /// The run stops and hands the decision to a person.
     #[default]
@@ -79,7 +99,11 @@ pub enum Approval {
 /// What the transcript says of a rejected call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum VerdictWording {
     /// The verdict and its reason in words.
     #[default]
@@ -91,7 +115,11 @@ pub enum VerdictWording {
 /// What the stop signal reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum), value(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum CancelReaches {
     /// The provider call and the running tool.
     #[default]

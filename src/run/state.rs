@@ -62,7 +62,11 @@ impl Status {
 
 /// Why a run stopped, as data. `completed` has no reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum StopReason {
     /// A person has to decide about a call.
     Approval {
@@ -160,7 +164,12 @@ impl RunSettings {
     /// The default policies at `price`, with no limit at all.
     #[must_use]
     pub fn new(price: Price) -> Self {
-        Self { price, stop: Vec::new(), policy: Policy::default(), max_completion_tokens: None }
+        Self {
+            price,
+            stop: Vec::new(),
+            policy: Policy::default(),
+            max_completion_tokens: None,
+        }
     }
 
     /// The same with one more stop condition.
@@ -219,8 +228,12 @@ impl RunState {
     /// A run that has not begun: `system` instructions (none where empty) and a `user` message.
     #[must_use]
     pub fn new(run_id: &str, settings: RunSettings, system: &str, user: &str) -> Self {
-        let system = (!system.is_empty()).then(|| Message::System { content: system.to_owned() });
-        let user = Message::User { content: user.to_owned() };
+        let system = (!system.is_empty()).then(|| Message::System {
+            content: system.to_owned(),
+        });
+        let user = Message::User {
+            content: user.to_owned(),
+        };
         Self {
             run_id: run_id.to_owned(),
             settings,

@@ -42,8 +42,18 @@ impl SubAgent {
             "required": ["question"],
         });
         let (name, description) = (name.to_owned(), description.to_owned());
-        let definition = ToolDefinition { name, description, parameters };
-        Self { definition, system: system.to_owned(), provider, catalog, settings }
+        let definition = ToolDefinition {
+            name,
+            description,
+            parameters,
+        };
+        Self {
+            definition,
+            system: system.to_owned(),
+            provider,
+            catalog,
+            settings,
+        }
     }
 
     async fn ask(&self, question: &str, context: &ToolContext<'_>) -> Result<String, ToolFailure> {
@@ -74,9 +84,16 @@ impl Tool for SubAgent {
     }
 
     fn access(&self) -> Access {
-        let writes =
-            |name: &str| self.catalog.get(name).is_some_and(|tool| tool.access() == Access::Write);
-        if self.catalog.names().any(writes) { Access::Write } else { Access::ReadOnly }
+        let writes = |name: &str| {
+            self.catalog
+                .get(name)
+                .is_some_and(|tool| tool.access() == Access::Write)
+        };
+        if self.catalog.names().any(writes) {
+            Access::Write
+        } else {
+            Access::ReadOnly
+        }
     }
 
     fn run<'a>(
@@ -85,7 +102,10 @@ impl Tool for SubAgent {
         context: &'a ToolContext<'a>,
     ) -> BoxFuture<'a, Result<String, ToolFailure>> {
         Box::pin(async move {
-            let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default();
+            let question = arguments
+                .get("question")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             self.ask(question, context).await
         })
     }

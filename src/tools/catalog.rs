@@ -16,7 +16,6 @@ use crate::clock::BoxFuture;
 use crate::message::ToolDefinition;
 use crate::tokens;
 
-
 /// An ordered list of tools with distinct names, their schemas compiled. Clones share the tools.
 #[derive(Clone, Default)]
 pub struct Catalog {
@@ -113,7 +112,10 @@ impl Catalog {
         for name in descriptions.keys() {
             self.entry(name)?;
         }
-        let mut described = Self { tokens: OnceLock::new(), ..self.clone() };
+        let mut described = Self {
+            tokens: OnceLock::new(),
+            ..self.clone()
+        };
         for (entry, definition) in described.entries.iter_mut().zip(&mut described.definitions) {
             if let Some(description) = descriptions.get(&definition.name) {
                 definition.description.clone_from(description);
@@ -168,7 +170,9 @@ impl Catalog {
         if self.definitions.is_empty() {
             return 0;
         }
-        *self.tokens.get_or_init(|| tokens::count_tools(&self.definitions))
+        *self
+            .tokens
+            .get_or_init(|| tokens::count_tools(&self.definitions))
     }
 
     /// Reads the arguments that a model wrote for `tool`. A blank text stands for `{}`, because

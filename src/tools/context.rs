@@ -2,7 +2,7 @@
 //! and a place for the bill of a tool that has a whole run behind it.
 
 use std::fmt;
-use std::ops::{Add, AddAssign};
+use std::ops::AddAssign;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -28,28 +28,13 @@ pub struct Bill {
 }
 
 /// Two bills on one; every number saturates instead of wrapping.
-impl Add for Bill {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        let (a, b) = (self.usage, other.usage);
-        Self {
-            runs: self.runs.saturating_add(other.runs),
-            turns: self.turns.saturating_add(other.turns),
-            tool_runs: self.tool_runs.saturating_add(other.tool_runs),
-            usage: Usage {
-                prompt_tokens: a.prompt_tokens.saturating_add(b.prompt_tokens),
-                completion_tokens: a.completion_tokens.saturating_add(b.completion_tokens),
-                cached_tokens: a.cached_tokens.saturating_add(b.cached_tokens),
-                reasoning_tokens: a.reasoning_tokens.saturating_add(b.reasoning_tokens),
-            },
-            cost: self.cost + other.cost,
-        }
-    }
-}
-
 impl AddAssign for Bill {
     fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
+        self.runs = self.runs.saturating_add(other.runs);
+        self.turns = self.turns.saturating_add(other.turns);
+        self.tool_runs = self.tool_runs.saturating_add(other.tool_runs);
+        self.usage += other.usage;
+        self.cost += other.cost;
     }
 }
 

@@ -26,8 +26,16 @@ impl FnTool {
         body: impl Fn(&Value) -> Result<String, ToolError> + Send + Sync + 'static,
     ) -> Self {
         let (name, description) = (name.to_owned(), description.to_owned());
-        let definition = ToolDefinition { name, description, parameters };
-        Self { definition, access, body: Box::new(body) }
+        let definition = ToolDefinition {
+            name,
+            description,
+            parameters,
+        };
+        Self {
+            definition,
+            access,
+            body: Box::new(body),
+        }
     }
 }
 

@@ -21,8 +21,8 @@ pub use archive::ScanArchive;
 pub use catalog::{Catalog, CatalogError};
 pub use context::{Bill, ToolContext};
 pub use error::{ErrorKind, ToolError, ToolFailure};
-pub use function::FnTool;
 pub use files::{DeleteFile, ListFiles, ReadFile};
+pub use function::FnTool;
 pub use workspace::{
     Action, FileError, FileProblem, JournalEntry, Template, Workspace, WorkspaceError,
     WorkspaceProblem,

@@ -105,9 +105,11 @@ fn clock(kind: ClockKind, elapsed: Duration) -> Box<dyn Clock> {
 
 fn open_trace(store: &FileStore, id: &str) -> Result<File, Failure> {
     let path = store.trace(id)?;
-    OpenOptions::new().create(true).append(true).open(&path).map_err(|error| {
-        Failure::CouldNotDo(format!("cannot write {}: {error}", path.display()))
-    })
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .map_err(|error| Failure::CouldNotDo(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Saves the run, and obeys a request to stop that somebody has left.
@@ -141,9 +143,10 @@ async fn stop_requested(store: &FileStore, id: &str) -> String {
 #[cfg(unix)]
 async fn interrupted() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
+    let (Ok(mut int), Ok(mut term)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
         return std::future::pending().await;
     };
     tokio::select! {

@@ -186,7 +186,9 @@ fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let mut record = store.load(&args.id)?;
     args.limits.replace_in(&mut record.run.settings)?;
     drive::to_its_exit(&store, record, &args.printing, |machine| {
-        machine.take_up().map_err(|error| Failure::wrong_input(&error))
+        machine
+            .take_up()
+            .map_err(|error| Failure::wrong_input(&error))
     })
 }
 
@@ -195,7 +197,9 @@ fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
     let record = store.load(&args.id)?;
     let call = waiting_call(&record, args.call.as_deref())?;
     drive::to_its_exit(&store, record, &args.printing, |machine| {
-        machine.approve(&call).map_err(|error| Failure::wrong_input(&error))
+        machine
+            .approve(&call)
+            .map_err(|error| Failure::wrong_input(&error))
     })
 }
 
@@ -207,7 +211,9 @@ fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
         record.run.settings.policy.verdict_wording = wording;
     }
     drive::to_its_exit(&store, record, &args.printing, |machine| {
-        machine.reject(&call, &args.reason).map_err(|error| Failure::wrong_input(&error))
+        machine
+            .reject(&call, &args.reason)
+            .map_err(|error| Failure::wrong_input(&error))
     })
 }
 
@@ -216,7 +222,10 @@ fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
     let record = store.load(&args.id)?;
     if !record.run.status.is_resumable() {
         let status = record.run.status.as_str();
-        return Err(Failure::WrongInput(format!("run {} is {status} already", args.id)));
+        return Err(Failure::WrongInput(format!(
+            "run {} is {status} already",
+            args.id
+        )));
     }
     store.request_stop(&args.id, &args.reason)?;
     output::line(format_args!(
@@ -232,7 +241,9 @@ fn waiting_call(record: &Record, asked: Option<&str>) -> Result<String, Failure>
         (None, Some(StopReason::Approval { call_id, .. })) => Ok(call_id.clone()),
         (None, _) => {
             let (id, status) = (&record.run.run_id, record.run.status.as_str());
-            Err(Failure::WrongInput(format!("run {id} is {status} and waits for no approval")))
+            Err(Failure::WrongInput(format!(
+                "run {id} is {status} and waits for no approval"
+            )))
         }
     }
 }

@@ -57,7 +57,9 @@ impl StartArgs {
             Failure::WrongInput(format!("no price {CHAPTER_PRICE:?} in the price list"))
         })?;
         let mut settings = RunSettings::new(price).with_policy(self.policies.policy());
-        settings.stop.push(StopCondition::MaxTurns { turns: DEFAULT_MAX_TURNS });
+        settings.stop.push(StopCondition::MaxTurns {
+            turns: DEFAULT_MAX_TURNS,
+        });
         self.limits.replace_in(&mut settings)?;
         let catalog = match self.policies.dedupe {
             Dedupe::IdempotencyKey => CatalogKind::IdempotencyKeys,
@@ -74,7 +76,10 @@ impl StartArgs {
             latency,
             clock: self.clock,
         };
-        Ok((launch, RunState::new("", settings, world::SYSTEM, &self.user)))
+        Ok((
+            launch,
+            RunState::new("", settings, world::SYSTEM, &self.user),
+        ))
     }
 }
 
@@ -125,7 +130,13 @@ impl Limits {
             settings.max_completion_tokens = self.max_completion_tokens;
         }
         let reserves = |condition: &StopCondition| {
-            matches!(condition, StopCondition::MaxBudget { check: BudgetCheck::Reserve, .. })
+            matches!(
+                condition,
+                StopCondition::MaxBudget {
+                    check: BudgetCheck::Reserve,
+                    ..
+                }
+            )
         };
         if settings.stop.iter().any(reserves) && settings.max_completion_tokens.is_none() {
             return Err(Failure::WrongInput(
@@ -142,7 +153,10 @@ impl Limits {
             StopCondition::MaxBudget { usd, check } => Some((*usd, *check)),
             _ => None,
         });
-        let check = self.budget_check.or(had.map(|(_, check)| check)).unwrap_or_default();
+        let check = self
+            .budget_check
+            .or(had.map(|(_, check)| check))
+            .unwrap_or_default();
         match self.max_budget_usd.or(had.map(|(usd, _)| usd)) {
             Some(usd) => replace(settings, StopCondition::MaxBudget { usd, check }),
             None if self.budget_check.is_some() => {
@@ -158,7 +172,11 @@ impl Limits {
 /// Puts `condition` in the place of the one of its kind, or at the end.
 fn replace(settings: &mut RunSettings, condition: StopCondition) {
     let kind = std::mem::discriminant(&condition);
-    match settings.stop.iter_mut().find(|had| std::mem::discriminant(*had) == kind) {
+    match settings
+        .stop
+        .iter_mut()
+        .find(|had| std::mem::discriminant(*had) == kind)
+    {
         Some(had) => *had = condition,
         None => settings.stop.push(condition),
     }

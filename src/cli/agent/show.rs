@@ -66,7 +66,11 @@ pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure
         return output::line(to_json(&Shown::new(run)));
     }
     let id = &run.run_id;
-    output::line(format_args!("run {id}: {}{}", run.status.as_str(), why(run)))?;
+    output::line(format_args!(
+        "run {id}: {}{}",
+        run.status.as_str(),
+        why(run)
+    ))?;
     output::line(format_args!(
         "  turns={} tools={} in={} out={} cost=${}",
         run.turns, run.tool_runs, run.usage.prompt_tokens, run.usage.completion_tokens, run.cost
@@ -82,7 +86,11 @@ pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure
 
 fn why(run: &RunState) -> String {
     let reason = match &run.interruption {
-        Some(StopReason::Approval { call_id, tool_name, args }) => {
+        Some(StopReason::Approval {
+            call_id,
+            tool_name,
+            args,
+        }) => {
             format!(" / approval -> {tool_name}({}) as {call_id}", to_json(args))
         }
         Some(StopReason::Cancelled { reason }) => format!(" / cancelled: {reason}"),
@@ -93,7 +101,11 @@ fn why(run: &RunState) -> String {
         Some(other) => format!(" / {}", other.as_str()),
         None => String::new(),
     };
-    let error = run.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+    let error = run
+        .error
+        .as_ref()
+        .map(|error| format!(": {error}"))
+        .unwrap_or_default();
     printable(&format!("{reason}{error}"))
 }
 
@@ -107,9 +119,10 @@ fn next_step(run: &RunState) -> Option<String> {
             let more = run.turns.saturating_mul(2);
             Some(format!("loopmeter agent resume {id} --max-turns {more}"))
         }
-        Some(StopReason::MaxBudget) => {
-            Some(format!("loopmeter agent resume {id} --max-budget-usd {}", run.cost + run.cost))
-        }
+        Some(StopReason::MaxBudget) => Some(format!(
+            "loopmeter agent resume {id} --max-budget-usd {}",
+            run.cost + run.cost
+        )),
         _ if run.status.is_resumable() => Some(format!("loopmeter agent resume {id}")),
         _ => None,
     }
@@ -119,14 +132,21 @@ fn transcript_line(message: &Message) -> String {
     let text = match message {
         Message::System { content } => format!("  system     {content}"),
         Message::User { content } => format!("  user       {content}"),
-        Message::Assistant { content, tool_calls } => {
+        Message::Assistant {
+            content,
+            tool_calls,
+        } => {
             let calls = tool_calls
                 .iter()
                 .map(|call| format!("{} = {}({})", call.id, call.name, call.arguments));
             let said: Vec<String> = content.iter().cloned().chain(calls).collect();
             format!("  assistant  {}", said.join("; "))
         }
-        Message::Tool { tool_call_id, content, .. } => {
+        Message::Tool {
+            tool_call_id,
+            content,
+            ..
+        } => {
             format!("  tool       {tool_call_id} = {content}")
         }
     };
@@ -139,14 +159,15 @@ fn printable(text: &str) -> String {
         c.is_control()
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
     };
-    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
-        if hidden(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-        out
-    })
+    text.chars()
+        .fold(String::with_capacity(text.len()), |mut out, c| {
+            if hidden(c) {
+                out.extend(c.escape_default());
+            } else {
+                out.push(c);
+            }
+            out
+        })
 }
 
 /// A run as `--json` prints it.

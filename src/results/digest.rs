@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::write::{Commit, WriteError, write_file};
+use crate::files::{Commit, WriteError, write_file};
 
 /// The file that holds the digests of its folder.
 pub const DIGESTS_FILE: &str = "SHA256SUMS";

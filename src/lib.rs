@@ -58,4 +58,6 @@ pub mod world;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]
+pub mod experiment;
+#[cfg(feature = "cli")]
 pub mod results;

@@ -8,7 +8,7 @@ use super::cell::Cell;
 use super::claims::{
     Claim, ClaimError, ClaimOutcome, Computation, Pick, RowSources, RowsRef, Rule, Verdict,
 };
-use super::decimal::round_half_away;
+use super::decimal::{parse_decimal, round_half_away};
 use super::filter::FilterError;
 use super::rows::RowSet;
 use super::table::percent_over;
@@ -173,12 +173,17 @@ impl<'a> RowSources<'a> {
             .collect())
     }
 
+    /// The numbers that are meant; a cell of numbers with spaces between them is as many.
     fn numbers(self, pick: &Pick) -> Result<Vec<Decimal>, ClaimError> {
         let cells = self.cells(pick)?;
-        cells
+        let numbers: Result<Vec<Vec<Decimal>>, ClaimError> = cells
             .into_iter()
-            .map(|cell| number_of(cell, pick))
-            .collect()
+            .map(|cell| match listed(cell) {
+                Some(numbers) => Ok(numbers),
+                None => number_of(cell, pick).map(|number| vec![number]),
+            })
+            .collect();
+        Ok(numbers?.concat())
     }
 
     fn number(self, pick: &Pick) -> Result<Decimal, ClaimError> {
@@ -189,6 +194,14 @@ impl<'a> RowSources<'a> {
                 found: cells.len(),
             }),
         }
+    }
+}
+
+/// The numbers of a text such as `500 1000`.
+fn listed(cell: &Cell) -> Option<Vec<Decimal>> {
+    match cell {
+        Cell::Text(text) => text.split(' ').map(parse_decimal).collect(),
+        _ => None,
     }
 }
 

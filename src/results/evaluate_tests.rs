@@ -1,6 +1,6 @@
 use super::*;
 use crate::results::claims::Published;
-use crate::results::{Filter, Schema, parse_decimal};
+use crate::results::{Column, Filter, Kind, Schema, parse_decimal};
 
 const CELLS: &str = "scenario,turns,prompt_tokens,cost_usd,status,wall_ms\n\
     once,2,446,0.001400,completed,1202\n\
@@ -225,4 +225,29 @@ fn one_broken_claim_hides_no_other() {
     );
     assert_eq!(outcomes[0].verdict, Verdict::Broken(ClaimError::NoTurns));
     assert_eq!(outcomes[1].verdict, Verdict::Held);
+}
+
+#[test]
+fn a_cell_of_several_numbers_counts_as_a_list_of_them() {
+    let mut cells = RowSet::new(vec![Column::new("progress_ms_list", Kind::Text)]).unwrap();
+    cells.push(vec![Cell::from("500 1000")]).unwrap();
+    let claim = |computed| Claim {
+        id: "x".to_owned(),
+        published: Published::parse("[500, 1000]").unwrap(),
+        decimals: None,
+        rule: Rule::Exact,
+        computed,
+    };
+    let pick = everywhere(RowsRef::Cells, "progress_ms_list");
+    let claims = [
+        claim(Computation::Cells(pick.clone())),
+        claim(Computation::Cell(pick)),
+    ];
+    let sources = RowSources {
+        cells: &cells,
+        turns: None,
+    };
+    let outcomes = evaluate(&claims, sources, &|_| None);
+    assert_eq!(outcomes[0].verdict, Verdict::Held);
+    assert!(matches!(outcomes[1].verdict, Verdict::Broken(_)));
 }

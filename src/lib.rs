@@ -37,7 +37,8 @@
 //!
 //! The modules, bottom first; each imports only earlier ones: [`money`], [`clock`], [`message`],
 //! [`event`], [`files`], [`document`], [`world`] → [`tokens`], [`pricing`], [`scenario`],
-//! [`tools`] → [`provider`] → [`run`] → [`trace`], [`store`] → the laboratory (feature `cli`).
+//! [`tools`] → [`provider`] → [`run`] → [`trace`], [`store`] → the
+//! laboratory (feature `cli`): `results` → `experiment` → `lab` → `cli`.
 
 pub mod clock;
 pub mod document;
@@ -59,5 +60,7 @@ pub mod world;
 pub mod cli;
 #[cfg(feature = "cli")]
 pub mod experiment;
+#[cfg(feature = "cli")]
+pub mod lab;
 #[cfg(feature = "cli")]
 pub mod results;

@@ -152,11 +152,11 @@ impl Check {
     }
 
     fn table(&mut self, folder: &Path, reading: &Reading) -> Result<(), LabError> {
-        let Some((table, markdown)) = &reading.table else {
+        let Some(table) = &reading.table else {
             return Ok(());
         };
-        self.text(folder, TABLE_CSV, &table.to_csv()?)?;
-        self.text(folder, TABLE_MD, markdown)
+        self.text(folder, TABLE_CSV, &table.csv)?;
+        self.text(folder, TABLE_MD, &table.markdown)
     }
 
     fn text(&mut self, folder: &Path, file: &'static str, fresh: &str) -> Result<(), LabError> {

@@ -9,7 +9,7 @@ mod reading;
 
 pub use check::{Check, Finding, check};
 pub use publish::{Published, publish};
-pub use reading::{Measured, Reading};
+pub use reading::{Measured, Reading, TableTexts};
 
 use std::path::{Path, PathBuf};
 
@@ -67,6 +67,9 @@ pub enum LabError {
     /// The table cannot be made of the rows.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// A table cannot be printed.
+    #[error("the table cannot be printed: {0}")]
+    Csv(#[source] std::io::Error),
     /// Rows cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),

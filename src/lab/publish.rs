@@ -40,10 +40,9 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
     let mut commits = vec![cells.commit()?, turns.commit()?];
     let reading = read_back(experiment, lab)?;
     let mut files = vec![CELLS, TURNS];
-    if let Some((table, markdown)) = reading.as_ref().and_then(|read| read.table.as_ref()) {
-        let csv = table.to_csv()?;
-        commits.push(write_file(&folder.join(TABLE_CSV), csv.as_bytes())?);
-        commits.push(write_file(&folder.join(TABLE_MD), markdown.as_bytes())?);
+    if let Some(table) = reading.as_ref().and_then(|read| read.table.as_ref()) {
+        commits.push(write_file(&folder.join(TABLE_CSV), table.csv.as_bytes())?);
+        commits.push(write_file(&folder.join(TABLE_MD), table.markdown.as_bytes())?);
         files.extend([TABLE_CSV, TABLE_MD]);
     }
     if experiment.clock() == ClockKind::Real {

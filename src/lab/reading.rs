@@ -2,9 +2,9 @@
 
 use crate::experiment::{ClockKind, Execution, Experiment, RowKind};
 use crate::lab::{Lab, LabError};
-use crate::results::claims::ClaimOutcome;
+use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;
-use crate::results::{Clocked, Figures, RowSet, RowSources, Table, evaluate};
+use crate::results::{Clocked, Figures, RowSet, Table};
 
 /// The rows of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,11 +40,20 @@ impl Measured {
     }
 }
 
+/// The table of an experiment, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableTexts {
+    /// Its values, as CSV.
+    pub csv: String,
+    /// What a reader sees, as Markdown.
+    pub markdown: String,
+}
+
 /// What is read from an experiment's rows.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// The table's values and its Markdown, where the experiment has one.
-    pub table: Option<(RowSet, String)>,
+    /// The table, where the experiment has one.
+    pub table: Option<TableTexts>,
     /// What became of each published number.
     pub claims: Vec<ClaimOutcome>,
 }
@@ -74,7 +83,9 @@ impl Reading {
             };
             let notes = notes(experiment, &measured.cells);
             let markdown = table.to_markdown(&Figures::ENGLISH, clock, &notes);
-            Ok::<_, LabError>((table.to_rows()?, markdown))
+            let csv = table.to_rows()?.to_csv().map_err(LabError::Csv)?;
+            let csv = String::from_utf8_lossy(&csv).into_owned();
+            Ok::<_, LabError>(TableTexts { csv, markdown })
         });
         Ok(Self {
             table: table.transpose()?,

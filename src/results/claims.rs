@@ -219,6 +219,12 @@ pub struct ClaimOutcome {
 }
 
 impl ClaimOutcome {
+    /// Whether the claim holds, or is one that is quoted and not computed.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        matches!(self.verdict, Verdict::Held | Verdict::External)
+    }
+
     /// The measured values as the claim rounds them, spelled like the published ones.
     #[must_use]
     pub fn measured_text(&self) -> Option<String> {
@@ -232,6 +238,19 @@ impl ClaimOutcome {
         match texts.as_slice() {
             [one] if self.published.values.len() == 1 => Some(one.clone()),
             _ => Some(format!("[{}]", texts.join(", "))),
+        }
+    }
+}
+
+/// What was published and what the rows say: `plan.turns: published 3, measured 3`.
+impl fmt::Display for ClaimOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: published {}", self.id, self.published)?;
+        match (&self.verdict, self.measured_text()) {
+            (Verdict::External, _) => f.write_str(", quoted and not computed"),
+            (Verdict::Broken(error), _) => write!(f, ", cannot be computed: {error}"),
+            (Verdict::Held | Verdict::NotHeld, Some(measured)) => write!(f, ", measured {measured}"),
+            (Verdict::Held | Verdict::NotHeld, None) => Ok(()),
         }
     }
 }

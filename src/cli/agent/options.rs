@@ -51,7 +51,10 @@ pub(super) struct StartArgs {
 impl StartArgs {
     /// The launch and the run that has not begun; its id is still to be claimed.
     pub(super) fn prepare(&self) -> Result<(Launch, RunState), Failure> {
-        let scenario = Scenario::load(&self.scenario, Path::new("experiments"))?;
+        let scenario = match Path::new(&self.scenario) {
+            file if file.extension().is_some_and(|ending| ending == "toml") => Scenario::read(file)?,
+            _ => Scenario::load(&self.scenario, Path::new("experiments"))?,
+        };
         let prices = PriceList::builtin()?;
         let price = prices.get(CHAPTER_PRICE).cloned().ok_or_else(|| {
             Failure::WrongInput(format!("no price {CHAPTER_PRICE:?} in the price list"))

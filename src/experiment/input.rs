@@ -173,7 +173,7 @@ fn check_values(findings: &mut Findings<'_>, sweep: &Sweep) {
         for (pointer, value) in occurrences(sweep, setting) {
             let alone = Map::from_iter([(setting.clone(), value.clone())]);
             if let Err(error) = serde_json::from_value::<Settings>(Value::Object(alone)) {
-                let help = "see the setting's description in `loopmeter schema experiment`";
+                let help = "see the setting's description in `loopmeter schema`";
                 findings.add(&pointer, &error.to_string(), help);
             }
         }

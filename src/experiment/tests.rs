@@ -316,3 +316,68 @@ fn the_schema_names_every_setting_and_describes_it() {
     }
     assert_eq!(format::SettingName::all().len(), properties.len());
 }
+
+/// The rows of all cells, by column.
+fn rows_of(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let experiment = load(text).unwrap();
+    let names: Vec<String> = experiment
+        .cell_columns()
+        .into_iter()
+        .map(|c| c.name)
+        .collect();
+    let mut rows = Vec::new();
+    let execution = Execution {
+        jobs: 2,
+        host: &Host::here(),
+        progress: &mut |_| Go::On,
+    };
+    let taken = experiment.execute(execution, &mut |taken: CellRows| -> Result<(), String> {
+        let cells = taken.cell.iter().map(ToString::to_string);
+        rows.push(names.iter().cloned().zip(cells).collect());
+        Ok(())
+    });
+    taken.unwrap();
+    rows
+}
+
+#[test]
+fn a_run_killed_after_any_turn_ends_like_one_that_never_was() {
+    let scenarios =
+        r#"["plan", "recover", "repeat", "delete-twice", "archive", "parallel", "runaway"]"#;
+    let settings = "[settings]\nmax_turns = 5\napproval = \"granted\"\nlatency_ms = 7\n";
+    let axis = format!("[[axis]]\nsetting = \"scenario\"\nvalues = {scenarios}\n");
+    let killed = "[[axis]]\nsetting = \"restart_after_turn\"\nvalues = [1, 2, 3, 4, 5, 6]\n";
+    let whole = rows_of(&format!("{settings}{axis}"));
+    let killed = rows_of(&format!("{settings}{axis}{killed}"));
+    assert_eq!(killed.len(), whole.len() * 6);
+    for row in &killed {
+        let same = whole
+            .iter()
+            .find(|whole| whole["scenario"] == row["scenario"])
+            .unwrap();
+        for (column, value) in same {
+            assert_eq!(row[column], *value, "{column} of {row:?}");
+        }
+    }
+    let restored: Vec<&str> = killed
+        .iter()
+        .take(6)
+        .map(|row| row["restored_turns"].as_str())
+        .collect();
+    assert_eq!(restored, ["1", "2", "", "", "", ""]);
+}
+
+#[test]
+fn a_stop_reaches_the_run_behind_a_tool() {
+    let text = format!(
+        "[settings]\nscenario = \"delegate\"\nmax_turns = 5\nlatency_ms = 100\nstop_at_ms = 250\n{}",
+        sub_agent("research", "[\"read_file\"]")
+    );
+    let rows = rows_of(&text);
+    assert_eq!(rows[0]["status"], "interrupted");
+    assert_eq!(rows[0]["wall_ms"], "250");
+    assert_eq!(
+        (rows[0]["turns"].as_str(), rows[0]["child_turns"].as_str()),
+        ("1", "1")
+    );
+}

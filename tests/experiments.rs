@@ -9,7 +9,7 @@ use loopmeter::document::Document;
 use loopmeter::experiment::{
     CellRows, ClockKind, ExecuteError, Execution, Experiment, Experiments, Go, Host,
 };
-use loopmeter::results::claims::{Claim, Rule, RowSources, Verdict, evaluate};
+use loopmeter::results::claims::{Claim, RowSources, Rule, Verdict, evaluate};
 use loopmeter::results::fit::Fit;
 use loopmeter::results::{RowSet, RowsError, Table};
 
@@ -21,7 +21,9 @@ struct Rows {
 impl Rows {
     fn take(&mut self, rows: CellRows) -> Result<(), RowsError> {
         self.cells.push(rows.cell)?;
-        rows.turns.into_iter().try_for_each(|turn| self.turns.push(turn))
+        rows.turns
+            .into_iter()
+            .try_for_each(|turn| self.turns.push(turn))
     }
 
     fn of(&self, kind: loopmeter::experiment::RowKind) -> &RowSet {
@@ -37,8 +39,14 @@ fn run(experiment: &Experiment, jobs: usize) -> Rows {
         cells: RowSet::new(experiment.cell_columns()).unwrap(),
         turns: RowSet::new(experiment.turn_columns()).unwrap(),
     };
-    let execution = Execution { jobs, host: &Host::here(), progress: &mut |_| Go::On };
-    experiment.execute(execution, &mut |taken| rows.take(taken)).unwrap();
+    let execution = Execution {
+        jobs,
+        host: &Host::here(),
+        progress: &mut |_| Go::On,
+    };
+    experiment
+        .execute(execution, &mut |taken| rows.take(taken))
+        .unwrap();
     rows
 }
 
@@ -50,9 +58,15 @@ fn shipped() -> Experiments {
 fn every_claim_of_a_virtual_experiment_holds() {
     let experiments = shipped();
     let mut broken = Vec::new();
-    for experiment in experiments.iter().filter(|e| e.clock() == ClockKind::Virtual) {
+    for experiment in experiments
+        .iter()
+        .filter(|e| e.clock() == ClockKind::Virtual)
+    {
         let rows = run(experiment, 2);
-        let sources = RowSources { cells: &rows.cells, turns: Some(&rows.turns) };
+        let sources = RowSources {
+            cells: &rows.cells,
+            turns: Some(&rows.turns),
+        };
         let setting = |path: &str| experiment.setting(path);
         for outcome in evaluate(&experiment.readout().claims, sources, &setting) {
             if outcome.verdict != Verdict::Held {
@@ -64,7 +78,10 @@ fn every_claim_of_a_virtual_experiment_holds() {
         }
         if let Some(fit) = &experiment.readout().fit {
             let fit = Fit::of_columns(&rows.cells, &fit.x, &fit.y).unwrap();
-            assert!(fit.r_squared.is_some_and(|share| share > 0.999_999), "{fit}");
+            assert!(
+                fit.r_squared.is_some_and(|share| share > 0.999_999),
+                "{fit}"
+            );
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
@@ -78,7 +95,9 @@ fn is_elsewhere(id: &str) -> bool {
 #[test]
 fn every_published_figure_is_a_claim_with_the_digits_as_published() {
     let experiments = shipped();
-    let claims = experiments.iter().flat_map(|experiment| &experiment.readout().claims);
+    let claims = experiments
+        .iter()
+        .flat_map(|experiment| &experiment.readout().claims);
     let claims: BTreeMap<&str, &Claim> = claims.map(|claim| (claim.id.as_str(), claim)).collect();
     let text = fs::read_to_string("tests/data/figures.toml").unwrap();
     let document = Document::parse("figures.toml", &text).unwrap();
@@ -90,7 +109,9 @@ fn every_published_figure_is_a_claim_with_the_digits_as_published() {
             continue;
         }
         let claim = claims.get(id).unwrap_or_else(|| panic!("no claim `{id}`"));
-        let written = document.source_at(&format!("/figure/{index}/value")).unwrap();
+        let written = document
+            .source_at(&format!("/figure/{index}/value"))
+            .unwrap();
         assert_eq!(claim.published.text, written, "{id}");
         let decimals = figure.get("decimals").and_then(serde_json::Value::as_u64);
         assert_eq!(claim.decimals.map(u64::from), decimals, "{id}");
@@ -114,7 +135,7 @@ fn rows_are_the_same_whatever_runs_beside_them() {
 fn the_embedded_experiments_are_those_of_the_folder() {
     let embedded = Experiments::embedded().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(embedded.names(), shipped().names());
-    assert_eq!(embedded.names().len(), 19);
+    assert_eq!(embedded.names().len(), 20);
 }
 
 #[test]
@@ -124,7 +145,11 @@ fn the_example_sweep_has_ten_thousand_cells_and_can_be_stopped_between_chunks() 
     let sweep = experiments.get("sweep-10k").unwrap();
     assert_eq!(sweep.runs(), 10_000);
     let mut taken = 0_u64;
-    let execution = Execution { jobs: 1, host: &Host::here(), progress: &mut |_| Go::Stop };
+    let execution = Execution {
+        jobs: 1,
+        host: &Host::here(),
+        progress: &mut |_| Go::Stop,
+    };
     let stopped = sweep.execute(execution, &mut |rows: CellRows| -> Result<(), RowsError> {
         assert_eq!(rows.index, taken);
         taken += 1;
@@ -149,10 +174,20 @@ fn names_and_claims_are_unique_across_files() {
         fs::write(&path, text).unwrap();
         path
     };
-    let paths = [file("a/one.toml", "x"), file("b/one.toml", "y"), file("b/two.toml", "x")];
+    let paths = [
+        file("a/one.toml", "x"),
+        file("b/one.toml", "y"),
+        file("b/two.toml", "x"),
+    ];
     let error = Experiments::load(&paths).unwrap_err().to_string();
-    assert!(error.contains("b/one.toml:1:1: an experiment `one` is in"), "{error}");
-    assert!(error.contains("b/two.toml:7:6: a claim `x` is in"), "{error}");
+    assert!(
+        error.contains("b/one.toml:1:1: an experiment `one` is in"),
+        "{error}"
+    );
+    assert!(
+        error.contains("b/two.toml:7:6: a claim `x` is in"),
+        "{error}"
+    );
     assert!(Experiments::load(&paths[..1]).is_ok());
 }
 
@@ -179,7 +214,12 @@ fn a_folder_of_somebody_needs_no_rust() {
     let experiments = Experiments::load(&[folder.path().to_owned()]);
     let experiments = experiments.unwrap_or_else(|error| panic!("{error}"));
     let rows = run(experiments.get("garden").unwrap(), 1);
-    let answers: Vec<String> = rows.cells.cells("answer").unwrap().map(ToString::to_string).collect();
+    let answers: Vec<String> = rows
+        .cells
+        .cells("answer")
+        .unwrap()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(answers, ["Water them."]);
 }
 
@@ -192,7 +232,11 @@ fn files_that_cannot_be_read_are_all_named() {
     let error = Experiments::load(&[path("latin.toml"), path("large.toml"), path("gone.toml")]);
     let error = error.unwrap_err();
     assert_eq!(error.errors().len(), 3, "{error}");
-    for said in ["latin.toml:1:13: not UTF-8", "large.toml: too large", "gone.toml: cannot be read"] {
+    for said in [
+        "latin.toml:1:13: not UTF-8",
+        "large.toml: too large",
+        "gone.toml: cannot be read",
+    ] {
         assert!(error.to_string().contains(said), "{error}");
     }
 }

@@ -29,13 +29,21 @@ pub(super) fn read(
         let at = format!("/claim/{index}");
         if !seen.insert(claim.id.as_str()) {
             let message = format!("two claims are called `{}`", claim.id);
-            reader.findings.add(&format!("{at}/id"), &message, "rename one");
+            reader
+                .findings
+                .add(&format!("{at}/id"), &message, "rename one");
         }
         let computed = computation(reader, &at, claim, experiment);
         let rule = rule(reader, &at, claim);
         if let (Some(computed), Some(published)) = (computed, published(reader, &at)) {
             let (id, decimals) = (claim.id.clone(), claim.decimals);
-            read.push(Claim { id, published, decimals, rule, computed });
+            read.push(Claim {
+                id,
+                published,
+                decimals,
+                rule,
+                computed,
+            });
         }
     }
     read
@@ -47,7 +55,11 @@ fn published(reader: &mut Reader<'_, '_>, at: &str) -> Option<Published> {
     match Published::parse(text) {
         Ok(published) => Some(published),
         Err(error) => {
-            reader.findings.add(&pointer, &error.to_string(), "write the digits as published");
+            reader.findings.add(
+                &pointer,
+                &error.to_string(),
+                "write the digits as published",
+            );
             None
         }
     }
@@ -64,7 +76,9 @@ fn rule(reader: &mut Reader<'_, '_>, at: &str, claim: &format::Claim) -> Rule {
         return Rule::Exact;
     };
     let below = rule.below.filter(|below| *below).map(|_| Rule::Below);
-    let within = rule.within_percent.map(|percent| Rule::WithinPercent(Decimal::from(percent)));
+    let within = rule
+        .within_percent
+        .map(|percent| Rule::WithinPercent(Decimal::from(percent)));
     let at_most = rule.at_most.map(|limit| Rule::AtMost(Decimal::from(limit)));
     let rules: Vec<Rule> = [below, within, at_most].into_iter().flatten().collect();
     if let [rule] = rules[..] {
@@ -84,20 +98,23 @@ fn computation(
     experiment: &Experiment,
 ) -> Option<Computation> {
     let ways = [
-        claim.cell.as_ref().map(|cell| Way::Cell(cell)),
-        claim.cells.as_ref().map(|cells| Way::Cells(cells)),
-        claim.count.as_ref().map(|count| Way::Count(count)),
-        claim.count_distinct.as_ref().map(|column| Way::CountDistinct(column)),
-        claim.setting.as_ref().map(|path| Way::Setting(path)),
-        claim.ratio.as_ref().map(|ratio| Way::Ratio(ratio)),
-        claim.difference.as_ref().map(|difference| Way::Difference(difference)),
-        claim.percent_change.as_ref().map(|change| Way::PercentChange(change)),
-        claim.sum.as_ref().map(|sum| Way::Sum(sum)),
+        claim.cell.as_ref().map(Way::Cell),
+        claim.cells.as_ref().map(Way::Cells),
+        claim.count.as_ref().map(Way::Count),
+        claim.count_distinct.as_ref().map(Way::CountDistinct),
+        claim.setting.as_deref().map(Way::Setting),
+        claim.ratio.as_ref().map(Way::Ratio),
+        claim.difference.as_ref().map(Way::Difference),
+        claim.percent_change.as_ref().map(Way::PercentChange),
+        claim.sum.as_ref().map(Way::Sum),
         claim.external.then_some(Way::External),
     ];
     let ways: Vec<Way<'_>> = ways.into_iter().flatten().collect();
     let [way] = ways.as_slice() else {
-        let message = format!("{} ways to compute the claim where one is meant", ways.len());
+        let message = format!(
+            "{} ways to compute the claim where one is meant",
+            ways.len()
+        );
         let help = "write exactly one of `cell`, `cells`, `count`, `count_distinct`, `setting`, \
                     `ratio`, `difference`, `percent_change`, `sum` and `external = true`";
         reader.findings.add(&format!("{at}/id"), &message, help);
@@ -139,33 +156,32 @@ impl Way<'_> {
             Self::Count(count) => {
                 let at = format!("{at}/count/where");
                 let filter = reader.filter(&at, &count.filter, count.rows, Matches::Any);
-                Computation::Count { rows: rows(count.rows), filter }
+                Computation::Count {
+                    rows: rows(count.rows),
+                    filter,
+                }
             }
             Self::Setting(path) => {
-                if setting(experiment, path).is_none() {
-                    let help = "name a setting of `[settings]` that is a number, \
-                                `price.input_usd_per_million`, `price.output_usd_per_million`, \
-                                or `max_turns` or `max_budget_usd` of `subagent.NAME`";
-                    let message = format!("no setting `{path}`");
-                    reader.findings.add(&format!("{at}/setting"), &message, help);
+                check_setting(reader, at, path, experiment);
+                Computation::Setting {
+                    path: (*path).to_owned(),
                 }
-                Computation::Setting { path: (*path).to_owned() }
             }
             Self::Ratio(ratio) => {
-                let mut pair = Pair { reader, at: format!("{at}/ratio"), column: &ratio.column };
-                let (of, to) = (pair.row("of", &ratio.of), pair.row("to", &ratio.to));
+                let rows = [("of", &ratio.of), ("to", &ratio.to)];
+                let [of, to] = pair(reader, &format!("{at}/ratio"), &ratio.column, rows);
                 Computation::Ratio { of, to }
             }
-            Self::Difference(pair) => {
+            Self::Difference(difference) => {
+                let rows = [("of", &difference.of), ("minus", &difference.minus)];
                 let at = format!("{at}/difference");
-                let mut read = Pair { reader, at, column: &pair.column };
-                let (of, less) = (read.row("of", &pair.of), read.row("minus", &pair.minus));
+                let [of, less] = pair(reader, &at, &difference.column, rows);
                 Computation::Difference { of, less }
             }
-            Self::PercentChange(pair) => {
+            Self::PercentChange(change) => {
+                let rows = [("from", &change.from), ("to", &change.to)];
                 let at = format!("{at}/percent_change");
-                let mut read = Pair { reader, at, column: &pair.column };
-                let (from, to) = (read.row("from", &pair.from), read.row("to", &pair.to));
+                let [from, to] = pair(reader, &at, &change.column, rows);
                 Computation::PercentChange { from, to }
             }
             Self::External => Computation::External,
@@ -173,33 +189,49 @@ impl Way<'_> {
     }
 }
 
-/// Two rows of one column of the cells.
-struct Pair<'p, 'r, 'd> {
-    reader: &'p mut Reader<'r, 'd>,
-    at: String,
-    column: &'p str,
-}
-
-impl Pair<'_, '_, '_> {
-    fn row(&mut self, key: &str, conditions: &Where) -> Pick {
-        let selection = RowKind::Cells;
-        self.reader.column(&format!("{}/column", self.at), self.column, selection);
-        let at = format!("{}/{key}", self.at);
-        let filter = self.reader.filter(&at, conditions, selection, Matches::One);
-        Pick { rows: rows(selection), column: self.column.to_owned(), filter }
+fn check_setting(reader: &mut Reader<'_, '_>, at: &str, path: &str, experiment: &Experiment) {
+    if setting(experiment, path).is_none() {
+        let help = "name a setting of `[settings]` that is a number, \
+                    `price.input_usd_per_million`, `price.output_usd_per_million`, or \
+                    `max_turns` or `max_budget_usd` of `subagent.NAME`";
+        let message = format!("no setting `{path}`");
+        reader
+            .findings
+            .add(&format!("{at}/setting"), &message, help);
     }
 }
 
-fn pick(
+/// Two rows of one column of the cells, by the keys that they stand under.
+fn pair(
     reader: &mut Reader<'_, '_>,
     at: &str,
-    selection: &Selection,
-    wanted: Matches,
-) -> Pick {
-    let Selection { column, filter, rows: kind } = selection;
+    column: &str,
+    keys: [(&str, &Where); 2],
+) -> [Pick; 2] {
+    reader.column(&format!("{at}/column"), column, RowKind::Cells);
+    keys.map(|(key, conditions)| {
+        let at = format!("{at}/{key}");
+        Pick {
+            rows: RowsRef::Cells,
+            column: column.to_owned(),
+            filter: reader.filter(&at, conditions, RowKind::Cells, Matches::One),
+        }
+    })
+}
+
+fn pick(reader: &mut Reader<'_, '_>, at: &str, selection: &Selection, wanted: Matches) -> Pick {
+    let Selection {
+        column,
+        filter,
+        rows: kind,
+    } = selection;
     reader.column(&format!("{at}/column"), column, *kind);
     let filter = reader.filter(&format!("{at}/where"), filter, *kind, wanted);
-    Pick { rows: rows(*kind), column: column.clone(), filter }
+    Pick {
+        rows: rows(*kind),
+        column: column.clone(),
+        filter,
+    }
 }
 
 const fn rows(kind: RowKind) -> RowsRef {

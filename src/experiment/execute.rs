@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::Experiment;
 use super::format::ClockKind;
-use super::live::{self, CellRunError};
 use super::host::Host;
+use super::live::{self, CellRunError};
 use super::measured::turn_columns;
 use super::sweep::CellError;
 use crate::results::{Cell as Printed, Column, Kind};
@@ -92,7 +92,9 @@ impl Experiment {
     #[must_use]
     pub fn cell_columns(&self) -> Vec<Column> {
         let measured = self.presence.cell_columns();
-        let measured = measured.into_iter().map(|(name, kind)| Column::new(name, kind));
+        let measured = measured
+            .into_iter()
+            .map(|(name, kind)| Column::new(name, kind));
         self.leading_columns().into_iter().chain(measured).collect()
     }
 
@@ -103,7 +105,11 @@ impl Experiment {
         if self.clock == ClockKind::Real {
             columns.push(Column::new("sample", Kind::Count));
         }
-        columns.extend(turn_columns().into_iter().map(|(name, kind)| Column::new(name, kind)));
+        columns.extend(
+            turn_columns()
+                .into_iter()
+                .map(|(name, kind)| Column::new(name, kind)),
+        );
         columns
     }
 
@@ -122,7 +128,11 @@ impl Experiment {
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
-        let Execution { jobs, host, progress } = execution;
+        let Execution {
+            jobs,
+            host,
+            progress,
+        } = execution;
         let jobs = match self.clock {
             ClockKind::Virtual => jobs.max(1),
             ClockKind::Real => 1,
@@ -137,7 +147,10 @@ impl Experiment {
         while done < all {
             let end = done.saturating_add(chunk).min(all);
             let rows: Vec<_> = pool.install(|| {
-                (done..end).into_par_iter().map(|run| self.run_one(run, host)).collect()
+                (done..end)
+                    .into_par_iter()
+                    .map(|run| self.run_one(run, host))
+                    .collect()
             });
             for rows in rows {
                 sink(rows?).map_err(ExecuteError::Sink)?;
@@ -157,8 +170,10 @@ impl Experiment {
         let cell = self.sweep.cell(index)?;
         let run_id = format!("{}/{}", self.name, cell.id);
         let measured = live::run(&cell.settings, &self.resources, self.clock, &run_id);
-        let measured = measured
-            .map_err(|source| RunError::Run { id: cell.id.clone(), source })?;
+        let measured = measured.map_err(|source| RunError::Run {
+            id: cell.id.clone(),
+            source,
+        })?;
         let mut row = cell.labels.clone();
         let mut of_turn = cell.labels;
         if self.clock == ClockKind::Real {
@@ -167,8 +182,14 @@ impl Experiment {
             of_turn.push(Printed::from(sample));
         }
         row.extend(measured.cell_values(&self.presence));
-        let turns = measured.turn_values().map(|values| [of_turn.clone(), values].concat());
-        Ok(CellRows { index, cell: row, turns: turns.collect() })
+        let turns = measured
+            .turn_values()
+            .map(|values| [of_turn.clone(), values].concat());
+        Ok(CellRows {
+            index,
+            cell: row,
+            turns: turns.collect(),
+        })
     }
 
     fn label_columns(&self) -> Vec<Column> {

@@ -20,10 +20,16 @@ impl Host {
     /// This machine.
     #[must_use]
     pub fn here() -> Self {
-        let cores = available_parallelism().ok().and_then(|cores| u64::try_from(cores.get()).ok());
+        let cores = available_parallelism()
+            .ok()
+            .and_then(|cores| u64::try_from(cores.get()).ok());
         let os = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
         let cpu_model = fs::read_to_string("/proc/cpuinfo").ok();
-        Self { cpu_model: cpu_model.as_deref().and_then(cpu_model_in), cores, os }
+        Self {
+            cpu_model: cpu_model.as_deref().and_then(cpu_model_in),
+            cores,
+            os,
+        }
     }
 
     pub(super) fn columns() -> [Column; 3] {
@@ -35,7 +41,11 @@ impl Host {
     }
 
     pub(super) fn values(&self) -> [Printed; 3] {
-        [self.cpu_model.clone().into(), self.cores.into(), self.os.clone().into()]
+        [
+            self.cpu_model.clone().into(),
+            self.cores.into(),
+            self.os.clone().into(),
+        ]
     }
 }
 
@@ -43,7 +53,10 @@ impl Host {
 fn cpu_model_in(text: &str) -> Option<String> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     let mut models = lines.filter(|(key, _)| key.trim() == "model name");
-    models.next().map(|(_, name)| name.trim().to_owned()).filter(|name| !name.is_empty())
+    models
+        .next()
+        .map(|(_, name)| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

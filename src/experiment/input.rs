@@ -35,15 +35,24 @@ pub(super) fn read_sweep(document: &Document, file: &ExperimentFile) -> Result<S
 
 /// Everything that the file says of one setting, with the JSON pointer of where.
 pub(super) fn occurrences<'s>(sweep: &'s Sweep, setting: &str) -> Vec<(String, &'s Value)> {
-    let base = sweep.base().get(setting).map(|value| (child("/settings", setting), value));
+    let base = sweep
+        .base()
+        .get(setting)
+        .map(|value| (child("/settings", setting), value));
     let mut found: Vec<_> = base.into_iter().collect();
     match sweep.shape() {
         Shape::Single => {}
         Shape::Product(axes) | Shape::Zip(axes) => {
-            let swept = axes.iter().enumerate().filter(|(_, axis)| axis.setting == setting);
+            let swept = axes
+                .iter()
+                .enumerate()
+                .filter(|(_, axis)| axis.setting == setting);
             found.extend(swept.flat_map(|(axis_index, axis)| {
                 let pointer = move |index| format!("/axis/{axis_index}/values/{index}");
-                axis.values.iter().enumerate().map(move |(index, value)| (pointer(index), value))
+                axis.values
+                    .iter()
+                    .enumerate()
+                    .map(move |(index, value)| (pointer(index), value))
             }));
         }
         Shape::Cases(cases) => {
@@ -68,7 +77,11 @@ pub(super) fn pointer_of(sweep: &Sweep, index: u64, setting: &str) -> String {
             .and_then(|axis| Some(format!("/axis/{axis}/values/{}", positions.get(axis)?))),
         Shape::Cases(cases) => positions.first().and_then(|&at| {
             let case = format!("/case/{at}/settings");
-            cases.get(at)?.settings.contains_key(setting).then(|| child(&case, setting))
+            cases
+                .get(at)?
+                .settings
+                .contains_key(setting)
+                .then(|| child(&case, setting))
         }),
     };
     swept.unwrap_or_else(|| child("/settings", setting))
@@ -76,7 +89,9 @@ pub(super) fn pointer_of(sweep: &Sweep, index: u64, setting: &str) -> String {
 
 /// The number at a JSON pointer as it is written, without separators between its digits.
 pub(super) fn written_number(document: &Document, pointer: &str) -> Option<String> {
-    document.source_at(pointer).map(|text| text.replace('_', ""))
+    document
+        .source_at(pointer)
+        .map(|text| text.replace('_', ""))
 }
 
 fn check_axes(findings: &mut Findings<'_>, document: &Document, file: &ExperimentFile) {
@@ -91,7 +106,11 @@ fn check_axes(findings: &mut Findings<'_>, document: &Document, file: &Experimen
         let setting = axis.setting.0.as_str();
         if !seen.insert(setting) {
             let message = format!("`{setting}` is swept twice");
-            findings.add(&child(&pointer, "setting"), &message, "put all its values in one axis");
+            findings.add(
+                &child(&pointer, "setting"),
+                &message,
+                "put all its values in one axis",
+            );
         }
         let values = format!("{pointer}/values");
         let list = Value::Array(axis.values.clone());
@@ -134,7 +153,11 @@ fn check_cases(findings: &mut Findings<'_>, file: &ExperimentFile) {
     for (index, case) in file.case.iter().enumerate() {
         let pointer = format!("/case/{index}/name");
         if case.name.is_empty() {
-            findings.add(&pointer, "a case without a name", "say what is special about it");
+            findings.add(
+                &pointer,
+                "a case without a name",
+                "say what is special about it",
+            );
         }
         if !seen.insert(case.name.as_str()) {
             let message = format!("two cases are called `{}`", case.name);
@@ -150,7 +173,7 @@ fn check_values(findings: &mut Findings<'_>, sweep: &Sweep) {
         for (pointer, value) in occurrences(sweep, setting) {
             let alone = Map::from_iter([(setting.clone(), value.clone())]);
             if let Err(error) = serde_json::from_value::<Settings>(Value::Object(alone)) {
-                let help = "see the setting's description in `loopmeter schema experiment`";
+                let help = "see the setting's description in `loopmeter schema`";
                 findings.add(&pointer, &error.to_string(), help);
             }
         }
@@ -173,7 +196,9 @@ fn shape(document: &Document, file: &ExperimentFile) -> Shape {
         return Shape::Single;
     }
     let axes = file.axis.iter().enumerate();
-    let axes = axes.map(|(index, axis)| swept(document, &format!("/axis/{index}"), axis)).collect();
+    let axes = axes
+        .map(|(index, axis)| swept(document, &format!("/axis/{index}"), axis))
+        .collect();
     match file.combine {
         Combine::Product => Shape::Product(axes),
         Combine::Zip => Shape::Zip(axes),
@@ -183,9 +208,17 @@ fn shape(document: &Document, file: &ExperimentFile) -> Shape {
 fn swept(document: &Document, pointer: &str, axis: &Axis) -> SweptAxis {
     let setting = axis.setting.0.clone();
     let values = axis.values.iter().enumerate().map(|(index, value)| {
-        written_money(document, &format!("{pointer}/values/{index}"), &setting, value)
+        written_money(
+            document,
+            &format!("{pointer}/values/{index}"),
+            &setting,
+            value,
+        )
     });
-    SweptAxis { values: values.collect(), setting }
+    SweptAxis {
+        values: values.collect(),
+        setting,
+    }
 }
 
 fn with_written_money(

@@ -48,7 +48,9 @@ pub(super) fn run<'s>(
     match clock {
         ClockKind::Virtual => pollster::block_on(stage.play(&VirtualClock::new())),
         ClockKind::Real => {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()?;
             runtime.block_on(stage.play(&RealClock::starting_at(Duration::ZERO)))
         }
     }
@@ -102,7 +104,9 @@ impl<'s> Stage<'s> {
         let asked_at_turn = decide(&mut machine, self.settings, harness, &mut ledger).await?;
         let wall = clock.now();
         let journal = self.workspace.journal()?;
-        let deleted = journal.into_iter().filter(|entry| entry.action == Action::Deleted);
+        let deleted = journal
+            .into_iter()
+            .filter(|entry| entry.action == Action::Deleted);
         Ok(Measured {
             settings: self.settings,
             state: machine.into_state(),
@@ -171,15 +175,20 @@ async fn run_until_killed(
     };
     drop(machine);
     let state: RunState = serde_json::from_slice(&bytes)?;
-    let restored =
-        Restored { turns: state.turns, messages: state.messages.len(), cost: state.cost };
+    let restored = Restored {
+        turns: state.turns,
+        messages: state.messages.len(),
+        cost: state.cost,
+    };
     Ok((state, Some(restored)))
 }
 
 /// Whether calls of the last reply have no result yet.
 fn awaits_tools(state: &RunState) -> bool {
     let results = state.messages.iter().rev();
-    let results = results.take_while(|message| matches!(message, Message::Tool { .. })).count();
+    let results = results
+        .take_while(|message| matches!(message, Message::Tool { .. }))
+        .count();
     let last_reply = state.messages.iter().rev().nth(results);
     match last_reply {
         Some(Message::Assistant { tool_calls, .. }) => results < tool_calls.len(),

@@ -53,7 +53,9 @@ impl Experiments {
         let mut files: Vec<_> = EMBEDDED.files().collect();
         files.sort_by_key(|file| file.path());
         for file in files {
-            let Some(name) = slug(file.path()) else { continue };
+            let Some(name) = slug(file.path()) else {
+                continue;
+            };
             let origin = format!("<embedded {name}.toml>");
             let text = file.contents_utf8().unwrap_or_default();
             let document = Document::parse(&origin, text).map_err(ReadError::Invalid);
@@ -68,7 +70,10 @@ impl Experiments {
             match files_of(path) {
                 Ok(files) => files.iter().for_each(|file| gathered.read(file)),
                 Err(source) => {
-                    gathered.errors.push(ReadError::Io { path: path.clone(), source });
+                    gathered.errors.push(ReadError::Io {
+                        path: path.clone(),
+                        source,
+                    });
                 }
             }
         }
@@ -83,7 +88,9 @@ impl Experiments {
     /// The experiment of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Experiment> {
-        self.list.iter().find(|experiment| experiment.name() == name)
+        self.list
+            .iter()
+            .find(|experiment| experiment.name() == name)
     }
 
     /// The names in order.
@@ -167,8 +174,14 @@ impl Gathered {
     fn clashes(&mut self, experiment: &Experiment, document: &Document) -> Vec<Problem> {
         let mut problems = Vec::new();
         let origin = experiment.origin();
-        if let Some(other) = self.names.insert(experiment.name.clone(), origin.to_owned()) {
-            let message = format!("an experiment `{}` is in {other} already", experiment.name());
+        if let Some(other) = self
+            .names
+            .insert(experiment.name.clone(), origin.to_owned())
+        {
+            let message = format!(
+                "an experiment `{}` is in {other} already",
+                experiment.name()
+            );
             problems.push(document.problem("", &message, Some("rename one of the two files")));
         }
         for (index, claim) in experiment.readout().claims.iter().enumerate() {
@@ -185,7 +198,9 @@ impl Gathered {
         if self.errors.is_empty() {
             Ok(Experiments { list: self.list })
         } else {
-            Err(LoadError { errors: self.errors })
+            Err(LoadError {
+                errors: self.errors,
+            })
         }
     }
 }
@@ -205,5 +220,10 @@ fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The name of an experiment file without `.toml`; none for other files.
 fn slug(path: &Path) -> Option<String> {
-    Some(path.file_name()?.to_str()?.strip_suffix(".toml")?.to_owned())
+    Some(
+        path.file_name()?
+            .to_str()?
+            .strip_suffix(".toml")?
+            .to_owned(),
+    )
 }

@@ -35,8 +35,20 @@ pub(super) struct Ledger {
 impl Observer for Ledger {
     fn observe(&mut self, _run_id: &str, at: Duration, event: &Event) {
         match event {
-            &Event::Turn { turn, usage, cost, finish, provider } => {
-                self.turns.push(TurnSeen { number: turn, usage, cost, finish, provider });
+            &Event::Turn {
+                turn,
+                usage,
+                cost,
+                finish,
+                provider,
+            } => {
+                self.turns.push(TurnSeen {
+                    number: turn,
+                    usage,
+                    cost,
+                    finish,
+                    provider,
+                });
             }
             Event::ToolProgress { .. } => self.progress.push(at),
             _ => {}
@@ -72,18 +84,11 @@ impl Measured<'_> {
     fn replayed_tokens(&self) -> u64 {
         let turns = &self.ledger.turns;
         let before_last = turns.len().saturating_sub(1);
-        turns.iter().take(before_last).map(|turn| turn.usage.prompt_tokens).sum()
-    }
-
-    fn replayed_percent(&self) -> Printed {
-        let all = Decimal::from(self.state.usage.prompt_tokens);
-        let hundredfold = Decimal::from(self.replayed_tokens()) * Decimal::ONE_HUNDRED;
-        let percent = hundredfold.checked_div(all);
-        let mut percent = percent.map(|percent| round_half_away(percent, 1));
-        if let Some(percent) = &mut percent {
-            percent.rescale(1);
-        }
-        percent.map_or(Printed::Missing, Printed::from)
+        turns
+            .iter()
+            .take(before_last)
+            .map(|turn| turn.usage.prompt_tokens)
+            .sum()
     }
 
     fn overshoot_usd(&self) -> Option<PicoUsd> {
@@ -109,18 +114,26 @@ impl Measured<'_> {
     /// The wall time that no reply took: what is left is tools and the harness.
     fn harness_share(&self) -> Duration {
         let latency = Duration::from_millis(self.settings.latency_ms.unwrap_or(0));
-        self.wall.saturating_sub(latency.saturating_mul(self.state.turns))
+        self.wall
+            .saturating_sub(latency.saturating_mul(self.state.turns))
     }
 
     /// The cell's measured columns, those that `has` says the experiment has.
     pub(super) fn cell_values(&self, presence: &Presence) -> Vec<Printed> {
-        let columns = CELL_COLUMNS.iter().filter(|column| presence.holds(column.when));
+        let columns = CELL_COLUMNS
+            .iter()
+            .filter(|column| presence.holds(column.when));
         columns.map(|column| (column.value)(self)).collect()
     }
 
     /// The measured columns of every turn.
     pub(super) fn turn_values(&self) -> impl Iterator<Item = Vec<Printed>> + '_ {
-        let of_turn = |turn| TURN_COLUMNS.iter().map(|column| (column.value)(turn)).collect();
+        let of_turn = |turn| {
+            TURN_COLUMNS
+                .iter()
+                .map(|column| (column.value)(turn))
+                .collect()
+        };
         self.ledger.turns.iter().map(of_turn)
     }
 }
@@ -151,8 +164,15 @@ impl Presence {
             When::Sets(settings) => settings,
             _ => &[],
         });
-        let mentioned = named.copied().filter(|setting| sweep.mentions(setting)).collect();
-        Self { mentioned, sub_agents, real_clock }
+        let mentioned = named
+            .copied()
+            .filter(|setting| sweep.mentions(setting))
+            .collect();
+        Self {
+            mentioned,
+            sub_agents,
+            real_clock,
+        }
     }
 
     fn holds(&self, when: When) -> bool {
@@ -173,7 +193,10 @@ impl Presence {
 
 /// Names and kinds of the measured columns of a turn.
 pub(super) fn turn_columns() -> Vec<(&'static str, Kind)> {
-    TURN_COLUMNS.iter().map(|column| (column.name, column.kind)).collect()
+    TURN_COLUMNS
+        .iter()
+        .map(|column| (column.name, column.kind))
+        .collect()
 }
 
 /// A measured column of a cell.
@@ -184,12 +207,13 @@ struct CellColumn {
     value: fn(&Measured<'_>) -> Printed,
 }
 
-const fn always(
-    name: &'static str,
-    kind: Kind,
-    value: fn(&Measured<'_>) -> Printed,
-) -> CellColumn {
-    CellColumn { name, kind, when: When::Always, value }
+const fn always(name: &'static str, kind: Kind, value: fn(&Measured<'_>) -> Printed) -> CellColumn {
+    CellColumn {
+        name,
+        kind,
+        when: When::Always,
+        value,
+    }
 }
 
 const fn sets(
@@ -198,7 +222,12 @@ const fn sets(
     kind: Kind,
     value: fn(&Measured<'_>) -> Printed,
 ) -> CellColumn {
-    CellColumn { name, kind, when: When::Sets(settings), value }
+    CellColumn {
+        name,
+        kind,
+        when: When::Sets(settings),
+        value,
+    }
 }
 
 const fn sub_agents(
@@ -206,11 +235,22 @@ const fn sub_agents(
     kind: Kind,
     value: fn(&Measured<'_>) -> Printed,
 ) -> CellColumn {
-    CellColumn { name, kind, when: When::SubAgents, value }
+    CellColumn {
+        name,
+        kind,
+        when: When::SubAgents,
+        value,
+    }
 }
 
 /// What concerns writes: a file that sets one of these asks what was deleted.
-const WRITES: &[&str] = &["approval", "verdict", "dedupe", "idempotency_keys", "verdict_wording"];
+const WRITES: &[&str] = &[
+    "approval",
+    "verdict",
+    "dedupe",
+    "idempotency_keys",
+    "verdict_wording",
+];
 
 static CELL_COLUMNS: &[CellColumn] = &[
     always("status", Kind::Text, |m| m.state.status.as_str().into()),
@@ -218,52 +258,106 @@ static CELL_COLUMNS: &[CellColumn] = &[
         m.state.interruption.as_ref().map(StopReason::as_str).into()
     }),
     always("resumable", Kind::Text, |m| {
-        if m.state.status.is_resumable() { "yes".into() } else { "no".into() }
+        if m.state.status.is_resumable() {
+            "yes".into()
+        } else {
+            "no".into()
+        }
     }),
     always("answer", Kind::Text, |m| m.state.output.clone().into()),
     always("error", Kind::Text, |m| m.state.error.clone().into()),
     always("turns", Kind::Count, |m| m.state.turns.into()),
     always("tool_runs", Kind::Count, |m| m.state.tool_runs.into()),
     always("messages", Kind::Count, |m| count(m.state.messages.len())),
-    always("prompt_tokens", Kind::Tokens, |m| m.state.usage.prompt_tokens.into()),
-    always("completion_tokens", Kind::Tokens, |m| m.state.usage.completion_tokens.into()),
-    always("total_tokens", Kind::Tokens, |m| m.state.usage.total_tokens().into()),
-    always("replayed_tokens", Kind::Tokens, |m| m.replayed_tokens().into()),
-    always("replayed_percent", Kind::Percent, |m| m.replayed_percent()),
+    always("prompt_tokens", Kind::Tokens, |m| {
+        m.state.usage.prompt_tokens.into()
+    }),
+    always("completion_tokens", Kind::Tokens, |m| {
+        m.state.usage.completion_tokens.into()
+    }),
+    always("total_tokens", Kind::Tokens, |m| {
+        m.state.usage.total_tokens().into()
+    }),
+    always("replayed_tokens", Kind::Tokens, |m| {
+        m.replayed_tokens().into()
+    }),
+    always("replayed_percent", Kind::Percent, replayed_percent),
     always("cost_usd", Kind::Usd, |m| m.state.cost.into()),
-    sets(&["max_budget_usd"], "budget_overshoot_usd", Kind::Usd, |m| m.overshoot_usd().into()),
-    sets(&["max_budget_usd"], "budget_overshoot_turns", Kind::Count, |m| {
-        m.overshoot_turns().into()
-    }),
+    sets(
+        &["max_budget_usd"],
+        "budget_overshoot_usd",
+        Kind::Usd,
+        |m| m.overshoot_usd().into(),
+    ),
+    sets(
+        &["max_budget_usd"],
+        "budget_overshoot_turns",
+        Kind::Count,
+        |m| m.overshoot_turns().into(),
+    ),
     always("wall_ms", Kind::Ms, |m| Printed::ms(m.wall)),
-    sets(WRITES, "deleted", Kind::Text, |m| m.deleted.join(" ").into()),
-    sets(&["approval", "verdict"], "stopped_at_turn", Kind::Count, |m| m.asked_at_turn.into()),
-    sets(&["restart_after_turn"], "restored_turns", Kind::Count, |m| {
-        m.restored.map(|restored| restored.turns).into()
+    sets(WRITES, "deleted", Kind::Text, |m| {
+        m.deleted.join(" ").into()
     }),
-    sets(&["restart_after_turn"], "restored_messages", Kind::Count, |m| {
-        m.restored.map_or(Printed::Missing, |restored| count(restored.messages))
-    }),
-    sets(&["restart_after_turn"], "restored_cost_usd", Kind::Usd, |m| {
-        m.restored.map(|restored| restored.cost).into()
-    }),
+    sets(
+        &["approval", "verdict"],
+        "stopped_at_turn",
+        Kind::Count,
+        |m| m.asked_at_turn.into(),
+    ),
+    sets(
+        &["restart_after_turn"],
+        "restored_turns",
+        Kind::Count,
+        |m| m.restored.map(|restored| restored.turns).into(),
+    ),
+    sets(
+        &["restart_after_turn"],
+        "restored_messages",
+        Kind::Count,
+        |m| {
+            m.restored
+                .map_or(Printed::Missing, |restored| count(restored.messages))
+        },
+    ),
+    sets(
+        &["restart_after_turn"],
+        "restored_cost_usd",
+        Kind::Usd,
+        |m| m.restored.map(|restored| restored.cost).into(),
+    ),
     sets(&["stop_at_ms"], "click_to_stop_ms", Kind::Ms, |m| {
         m.click_to_stop().map_or(Printed::Missing, Printed::ms)
     }),
-    sets(&["stop_at_ms", "cancel_reaches"], "progress_ms_list", Kind::Text, |m| {
-        let times = m.ledger.progress.iter().map(|&at| Printed::ms(at).to_string());
-        times.collect::<Vec<_>>().join(" ").into()
-    }),
+    sets(
+        &["stop_at_ms", "cancel_reaches"],
+        "progress_ms_list",
+        Kind::Text,
+        |m| {
+            let times = m
+                .ledger
+                .progress
+                .iter()
+                .map(|&at| Printed::ms(at).to_string());
+            times.collect::<Vec<_>>().join(" ").into()
+        },
+    ),
     sub_agents("child_runs", Kind::Count, |m| m.state.children.runs.into()),
-    sub_agents("child_turns", Kind::Count, |m| m.state.children.turns.into()),
-    sub_agents("child_tool_runs", Kind::Count, |m| m.state.children.tool_runs.into()),
+    sub_agents("child_turns", Kind::Count, |m| {
+        m.state.children.turns.into()
+    }),
+    sub_agents("child_tool_runs", Kind::Count, |m| {
+        m.state.children.tool_runs.into()
+    }),
     sub_agents("child_prompt_tokens", Kind::Tokens, |m| {
         m.state.children.usage.prompt_tokens.into()
     }),
     sub_agents("child_completion_tokens", Kind::Tokens, |m| {
         m.state.children.usage.completion_tokens.into()
     }),
-    sub_agents("child_cost_usd", Kind::Usd, |m| m.state.children.cost.into()),
+    sub_agents("child_cost_usd", Kind::Usd, |m| {
+        m.state.children.cost.into()
+    }),
     sub_agents("tree_cost_usd", Kind::Usd, |m| m.state.tree_cost().into()),
     CellColumn {
         name: "harness_share_ms",
@@ -286,15 +380,33 @@ const fn of_turn(name: &'static str, kind: Kind, value: fn(&TurnSeen) -> Printed
 
 static TURN_COLUMNS: &[TurnColumn] = &[
     of_turn("turn", Kind::Count, |turn| turn.number.into()),
-    of_turn("prompt_tokens", Kind::Tokens, |turn| turn.usage.prompt_tokens.into()),
-    of_turn("completion_tokens", Kind::Tokens, |turn| turn.usage.completion_tokens.into()),
-    of_turn("total_tokens", Kind::Tokens, |turn| turn.usage.total_tokens().into()),
+    of_turn("prompt_tokens", Kind::Tokens, |turn| {
+        turn.usage.prompt_tokens.into()
+    }),
+    of_turn("completion_tokens", Kind::Tokens, |turn| {
+        turn.usage.completion_tokens.into()
+    }),
+    of_turn("total_tokens", Kind::Tokens, |turn| {
+        turn.usage.total_tokens().into()
+    }),
     of_turn("cost_usd", Kind::Usd, |turn| turn.cost.into()),
     of_turn("finish_reason", Kind::Text, |turn| {
         turn.finish.map(FinishReason::as_str).into()
     }),
     of_turn("provider_ms", Kind::Ms, |turn| Printed::ms(turn.provider)),
 ];
+
+/// The share of the prompt tokens that an earlier turn had sent already, to one decimal.
+fn replayed_percent(measured: &Measured<'_>) -> Printed {
+    let all = Decimal::from(measured.state.usage.prompt_tokens);
+    let hundredfold = Decimal::from(measured.replayed_tokens()) * Decimal::ONE_HUNDRED;
+    let Some(percent) = hundredfold.checked_div(all) else {
+        return Printed::Missing;
+    };
+    let mut percent = round_half_away(percent, 1);
+    percent.rescale(1);
+    Printed::from(percent)
+}
 
 fn count(items: usize) -> Printed {
     u64::try_from(items).ok().into()

@@ -30,7 +30,7 @@ pub use load::{Experiments, LoadError};
 pub use readout::{FitSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
-pub use sweep::{Cell, CellError, MAX_CELLS, Sweep};
+pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
 use self::measured::Presence;
 use self::resources::Resources;

@@ -8,7 +8,7 @@ use super::input::written_number;
 use crate::document::{Document, Findings, child};
 use crate::results::claims::Claim;
 use crate::results::{
-    Column, Condition, Filter, RowSet, Show, Table, TableColumn, TableError, TableSpec,
+    Column, Condition, Filter, RowSet, RowsError, Show, Table, TableColumn, TableError, TableSpec,
 };
 
 /// What is read from an experiment's rows.
@@ -41,10 +41,22 @@ pub(super) fn read(
     file: &ExperimentFile,
     experiment: &Experiment,
 ) -> Readout {
-    let known = Known::of(experiment);
-    let mut reader = Reader { findings, document, known: &known };
+    let known = match Known::of(experiment) {
+        Ok(known) => known,
+        Err(error) => {
+            let help = "rename what the columns are called after";
+            findings.add("", &error.to_string(), help);
+            return Readout::default();
+        }
+    };
+    let mut reader = Reader {
+        findings,
+        document,
+        known: &known,
+    };
+    let table = file.table.as_ref();
     Readout {
-        table: file.table.as_ref().map(|table| (reader.table(table), table.rows)),
+        table: table.map(|table| (reader.table(table), table.rows)),
         fit: file.fit.as_ref().map(|fit| reader.fit(fit)),
         claims: claims::read(&mut reader, &file.claim, experiment),
     }
@@ -54,27 +66,16 @@ pub(super) fn read(
 pub(super) struct Known {
     cells: RowSet,
     turns: RowSet,
-    labels: RowSet,
+    labels: Option<RowSet>,
 }
 
 impl Known {
-    fn of(experiment: &Experiment) -> Self {
-        let columns = |columns| RowSet::new(columns).unwrap_or_else(|_| nothing());
-        let label_columns = experiment.sweep().labels().into_iter();
-        let label_columns = label_columns.map(|(name, kind)| Column::new(name, kind)).collect();
-        let mut labels = columns(label_columns);
-        let sweep = experiment.sweep();
-        if sweep.len() <= MOST_LABELLED && experiment.repeat == 1 {
-            for row in (0..sweep.len()).filter_map(|index| sweep.labels_at(index)) {
-                // A row that is not of its columns' kinds is found when the cell is run.
-                let _ = labels.push(row);
-            }
-        }
-        Self {
-            cells: columns(experiment.cell_columns()),
-            turns: columns(experiment.turn_columns()),
-            labels,
-        }
+    fn of(experiment: &Experiment) -> Result<Self, RowsError> {
+        Ok(Self {
+            cells: RowSet::new(experiment.cell_columns())?,
+            turns: RowSet::new(experiment.turn_columns())?,
+            labels: labels(experiment)?,
+        })
     }
 
     fn columns(&self, rows: RowKind) -> &RowSet {
@@ -85,10 +86,21 @@ impl Known {
     }
 }
 
-/// Rows without a sweep have no label columns; one that nobody asks for stands in.
-fn nothing() -> RowSet {
-    let column = Column::new("-", crate::results::Kind::Text);
-    RowSet::new(vec![column]).unwrap_or_else(|_| nothing())
+/// The labels of all cells, where cells have labels and there are not too many of either.
+fn labels(experiment: &Experiment) -> Result<Option<RowSet>, RowsError> {
+    let sweep = experiment.sweep();
+    let columns = sweep.labels().into_iter();
+    let columns: Vec<Column> = columns
+        .map(|(name, kind)| Column::new(name, kind))
+        .collect();
+    if columns.is_empty() || sweep.len() > MOST_LABELLED || experiment.repeat > 1 {
+        return Ok(None);
+    }
+    let mut labels = RowSet::new(columns)?;
+    for row in (0..sweep.len()).filter_map(|index| sweep.labels_at(index)) {
+        labels.push(row)?;
+    }
+    Ok(Some(labels))
 }
 
 /// Reads parts of one file.
@@ -112,12 +124,21 @@ impl Reader<'_, '_> {
         for (index, column) in table.columns.iter().enumerate() {
             self.column(&format!("/table/columns/{index}"), column, table.rows);
             let heading = table.headings.get(column).unwrap_or(column).clone();
-            columns.push(TableColumn { column: column.clone(), heading, show: Show::Value });
+            columns.push(TableColumn {
+                column: column.clone(),
+                heading,
+                show: Show::Value,
+            });
         }
-        for column in table.headings.keys().filter(|column| !table.columns.contains(column)) {
+        for column in table
+            .headings
+            .keys()
+            .filter(|column| !table.columns.contains(column))
+        {
             let message = format!("a heading of `{column}`, which the table does not show");
             let pointer = child("/table/headings", column);
-            self.findings.add_to_key(&pointer, &message, "add it to `columns`, or leave it out");
+            self.findings
+                .add_to_key(&pointer, &message, "add it to `columns`, or leave it out");
         }
         for (index, compared) in table.compared.iter().enumerate() {
             let pointer = format!("/table/compared/{index}/column");
@@ -129,12 +150,17 @@ impl Reader<'_, '_> {
             });
         }
         let filter = self.filter("/table/where", &table.filter, table.rows, Matches::Some);
-        let spec = TableSpec { caption: table.caption.clone(), columns, filter };
+        let spec = TableSpec {
+            caption: table.caption.clone(),
+            columns,
+            filter,
+        };
         // A column that does not exist was reported where it stands.
         if let Err(error @ (TableError::NotANumber(_) | TableError::Rows(_))) =
             Table::build(&spec, self.known.columns(table.rows))
         {
-            self.findings.add("/table/columns", &error.to_string(), "change the columns");
+            self.findings
+                .add("/table/columns", &error.to_string(), "change the columns");
         }
         spec
     }
@@ -142,7 +168,10 @@ impl Reader<'_, '_> {
     fn fit(&mut self, fit: &format::Fit) -> FitSpec {
         self.column("/fit/x", &fit.x, RowKind::Cells);
         self.column("/fit/y", &fit.y, RowKind::Cells);
-        FitSpec { x: fit.x.clone(), y: fit.y.clone() }
+        FitSpec {
+            x: fit.x.clone(),
+            y: fit.y.clone(),
+        }
     }
 
     /// Reports a column that the rows will not have.
@@ -166,7 +195,8 @@ impl Reader<'_, '_> {
             let place = child(pointer, column);
             if let Err(unknown) = self.known.columns(rows).index_of(column) {
                 let message = format!("no column `{column}`");
-                self.findings.add_to_key(&place, &message, &help_of(&unknown));
+                self.findings
+                    .add_to_key(&place, &message, &help_of(&unknown));
             }
             all.push(Condition::new(column, self.text_of(&place, value)));
         }
@@ -177,21 +207,27 @@ impl Reader<'_, '_> {
 
     /// Compares the conditions on labels with the labels of all cells.
     fn matching(&mut self, pointer: &str, filter: &Filter, rows: RowKind, wanted: Matches) {
-        let labels = &self.known.labels;
-        let known = filter.0.iter().filter(|condition| labels.index_of(&condition.column).is_ok());
-        let on_labels = Filter(known.cloned().collect());
-        let all_known = on_labels.0.len() == filter.0.len();
-        if wanted == Matches::Any || labels.is_empty() {
+        let Some(labels) = self
+            .known
+            .labels
+            .as_ref()
+            .filter(|_| wanted != Matches::Any)
+        else {
             return;
-        }
+        };
+        let is_label = |condition: &&Condition| labels.index_of(&condition.column).is_ok();
+        let on_labels = Filter(filter.0.iter().filter(is_label).cloned().collect());
+        let all_known = on_labels.0.len() == filter.0.len();
         match on_labels.pick_some(labels) {
             Err(error) => {
-                self.findings.add(pointer, &error.to_string(), "name values that cells have");
+                self.findings
+                    .add(pointer, &error.to_string(), "name values that cells have");
             }
             Ok(found) if wanted == Matches::One && rows == RowKind::Cells && all_known => {
                 if found.len() > 1 {
                     let message = format!("{} cells match where one is meant", found.len());
-                    self.findings.add(pointer, &message, "add a condition to `where`");
+                    self.findings
+                        .add(pointer, &message, "add a condition to `where`");
                 }
             }
             Ok(_) => {}

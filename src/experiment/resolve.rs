@@ -66,7 +66,8 @@ impl Resolver<'_, '_> {
                 let help = error.help();
                 match error {
                     ScenarioError::Unknown { name, .. } => {
-                        self.findings.add(pointer, &format!("no scenario `{name}`"), &help);
+                        self.findings
+                            .add(pointer, &format!("no scenario `{name}`"), &help);
                     }
                     ScenarioError::Read(ReadError::Invalid(problems)) => {
                         self.findings.extend(problems.into_vec());
@@ -97,7 +98,11 @@ impl Resolver<'_, '_> {
     }
 
     fn prices(&mut self, sweep: &Sweep, prices: &PriceList) {
-        let known: Vec<&str> = prices.all().iter().map(|price| price.name.as_str()).collect();
+        let known: Vec<&str> = prices
+            .all()
+            .iter()
+            .map(|price| price.name.as_str())
+            .collect();
         for (pointer, name) in texts(sweep, "price") {
             self.known("price", &pointer, name, &known);
         }
@@ -109,17 +114,30 @@ impl Resolver<'_, '_> {
         for (index, child) in file.subagent.iter().enumerate() {
             if known.contains(&child.name.as_str()) {
                 let message = format!("two tools are called `{}`", child.name);
-                self.findings.add(&format!("/subagent/{index}/name"), &message, "rename this one");
+                self.findings.add(
+                    &format!("/subagent/{index}/name"),
+                    &message,
+                    "rename this one",
+                );
             }
             known.push(&child.name);
         }
         for (index, child) in file.subagent.iter().enumerate() {
             for (at, tool) in child.tools.iter().flatten().enumerate() {
-                self.known("tool", &format!("/subagent/{index}/tools/{at}"), tool, &known);
+                self.known(
+                    "tool",
+                    &format!("/subagent/{index}/tools/{at}"),
+                    tool,
+                    &known,
+                );
             }
         }
         for (pointer, value) in occurrences(sweep, "tools") {
-            let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let names = value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str);
             for (at, name) in names.enumerate() {
                 self.known("tool", &format!("{pointer}/{at}"), name, &known);
             }
@@ -137,7 +155,8 @@ impl Resolver<'_, '_> {
         }
         let help = suggest(name, &format!("known {what}s"), known);
         let help = help.unwrap_or_else(|| format!("leave it out: there are no {what}s"));
-        self.findings.add(pointer, &format!("no {what} `{name}`"), &help);
+        self.findings
+            .add(pointer, &format!("no {what} `{name}`"), &help);
     }
 
     /// Reports each sub-agent that can, by its tools and theirs, end up calling itself.
@@ -146,7 +165,8 @@ impl Resolver<'_, '_> {
             if let Some(path) = way_back(&file.subagent, child) {
                 let message = format!("a cycle of sub-agents: {}", path.join(" → "));
                 let help = "take one of them out of the tools of another";
-                self.findings.add(&format!("/subagent/{index}/tools"), &message, help);
+                self.findings
+                    .add(&format!("/subagent/{index}/tools"), &message, help);
             }
         }
     }
@@ -158,10 +178,15 @@ impl Resolver<'_, '_> {
             let budget = self.budget(document, &format!("{at}/max_budget_usd"));
             if child.max_turns.is_none() && budget.is_none() {
                 let help = "set `max_turns` or `max_budget_usd`";
-                self.findings.add(&format!("{at}/name"), "a sub-agent without a limit", help);
+                self.findings
+                    .add(&format!("{at}/name"), "a sub-agent without a limit", help);
             }
             if let Some(scenario) = self.scenario(&format!("{at}/scenario"), &child.scenario) {
-                children.push(Child { file: child.clone(), budget, scenario });
+                children.push(Child {
+                    file: child.clone(),
+                    budget,
+                    scenario,
+                });
             }
         }
         children
@@ -172,7 +197,8 @@ impl Resolver<'_, '_> {
         match text.parse() {
             Ok(amount) => Some(Dollars(amount)),
             Err(error) => {
-                self.findings.add(pointer, &error.to_string(), "write plain decimal dollars");
+                self.findings
+                    .add(pointer, &error.to_string(), "write plain decimal dollars");
                 None
             }
         }
@@ -192,7 +218,10 @@ fn way_back<'f>(all: &'f [Subagent], start: &'f Subagent) -> Option<Vec<&'f str>
     while !frontier.is_empty() {
         let mut next = Vec::new();
         for agent in frontier {
-            let path = reached.get(agent.name.as_str()).cloned().unwrap_or_default();
+            let path = reached
+                .get(agent.name.as_str())
+                .cloned()
+                .unwrap_or_default();
             for tool in tools_of(agent) {
                 let longer = [path.clone(), vec![tool]].concat();
                 if tool == start.name {

@@ -110,7 +110,9 @@ impl Resources {
 
     /// The files of a cell before it runs; none for those that are built in.
     pub(super) fn workspace(&self, settings: &Settings) -> Result<Template, ResourceError> {
-        let Some(name) = &settings.workspace else { return Ok(Template::chapter()) };
+        let Some(name) = &settings.workspace else {
+            return Ok(Template::chapter());
+        };
         let template = self.workspaces.get(name).cloned();
         template.ok_or_else(|| ResourceError::Workspace(name.clone()))
     }
@@ -118,7 +120,9 @@ impl Resources {
     /// What a token costs in a cell.
     pub(super) fn price(&self, settings: &Settings) -> Result<&Price, ResourceError> {
         let name = settings.price.as_deref().unwrap_or(CHAPTER_PRICE);
-        self.prices.get(name).ok_or_else(|| ResourceError::Price(name.to_owned()))
+        self.prices
+            .get(name)
+            .ok_or_else(|| ResourceError::Price(name.to_owned()))
     }
 
     /// What a cell's run obeys.
@@ -147,12 +151,23 @@ impl Resources {
 
     /// Everything that a catalog depends on, as text. Without sub-agents that is the tools alone.
     fn catalog_key(&self, settings: &Settings) -> String {
-        let Settings { tools, idempotency_keys, descriptions, price, .. } = settings;
+        let Settings {
+            tools,
+            idempotency_keys,
+            descriptions,
+            price,
+            ..
+        } = settings;
         let tools = (tools, idempotency_keys, descriptions);
         if self.children.is_empty() {
             return format!("{tools:?}");
         }
-        let Settings { latency, latency_ms, seed, .. } = settings;
+        let Settings {
+            latency,
+            latency_ms,
+            seed,
+            ..
+        } = settings;
         let of_children = (price, settings.policy(), latency, latency_ms, seed);
         format!("{tools:?} {of_children:?}")
     }
@@ -183,7 +198,11 @@ impl Resources {
         }
         let own = child.tools();
         let mut catalog = built_in(settings.idempotency_keys);
-        for other in self.children.iter().filter(|other| own.contains(&other.file.name.as_str())) {
+        for other in self
+            .children
+            .iter()
+            .filter(|other| own.contains(&other.file.name.as_str()))
+        {
             catalog = catalog.with(self.child_tool(other, settings, made)?)?;
         }
         let catalog = described(&catalog, settings)?.subset(&own)?;
@@ -193,7 +212,10 @@ impl Resources {
             child.file.system.as_deref().unwrap_or(CHILD_SYSTEM),
             Arc::new(provider.with_latency(latency_of(settings)?)),
             Arc::new(catalog),
-            RunSettings { stop: child.stop_conditions(), ..self.run_settings(settings)? },
+            RunSettings {
+                stop: child.stop_conditions(),
+                ..self.run_settings(settings)?
+            },
         );
         let tool: Arc<dyn Tool> = Arc::new(agent);
         made.insert(child.file.name.clone(), Arc::clone(&tool));
@@ -211,7 +233,10 @@ impl Child {
     }
 
     fn stop_conditions(&self) -> Vec<StopCondition> {
-        let turns = self.file.max_turns.map(|turns| StopCondition::MaxTurns { turns });
+        let turns = self
+            .file
+            .max_turns
+            .map(|turns| StopCondition::MaxTurns { turns });
         let budget = self.budget.map(|Dollars(usd)| StopCondition::MaxBudget {
             usd,
             check: BudgetCheck::Before,
@@ -245,7 +270,9 @@ fn described(catalog: &Catalog, settings: &Settings) -> Result<Catalog, CatalogE
 /// How long the replies of a cell take.
 pub(super) fn latency_of(settings: &Settings) -> Result<Latency, LatencyError> {
     let Some(latency) = &settings.latency else {
-        return Ok(settings.latency_ms.map_or(Latency::None, |ms| Latency::Constant { ms }));
+        return Ok(settings
+            .latency_ms
+            .map_or(Latency::None, |ms| Latency::Constant { ms }));
     };
     let sigma = match latency.distribution {
         Distribution::Constant => 0.0,

@@ -29,7 +29,10 @@ const RULES: &[Rule] = &[
         looks_at: &["scenario"],
         blames: "scenario",
         broken: |settings| {
-            settings.scenario.is_none().then(|| "no scenario: nobody plays the model".to_owned())
+            settings
+                .scenario
+                .is_none()
+                .then(|| "no scenario: nobody plays the model".to_owned())
         },
         help: "set `scenario` under `[settings]`, in every case, or as an axis",
     },
@@ -75,12 +78,18 @@ const RULES: &[Rule] = &[
 pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &Sweep) {
     if file.repeat > 1 && file.clock == ClockKind::Virtual {
         let help = "set `clock = \"real\"`, or leave `repeat` out";
-        findings.add("/repeat", "on the virtual clock every repetition is the same", help);
+        findings.add(
+            "/repeat",
+            "on the virtual clock every repetition is the same",
+            help,
+        );
     }
     for rule in RULES {
         let mut blamed = BTreeSet::new();
         for index in sweep.representatives(rule.looks_at, MOST_TRIED) {
-            let Ok(cell) = sweep.cell(index) else { continue };
+            let Ok(cell) = sweep.cell(index) else {
+                continue;
+            };
             let pointer = pointer_of(sweep, index, rule.blames);
             if let Some(message) = (rule.broken)(&cell.settings)
                 && blamed.insert(pointer.clone())

@@ -141,7 +141,9 @@ impl Settings {
     /// The conditions that stop a run, in the order in which they are looked at.
     #[must_use]
     pub fn stop_conditions(&self) -> Vec<StopCondition> {
-        let turns = self.max_turns.map(|turns| StopCondition::MaxTurns { turns });
+        let turns = self
+            .max_turns
+            .map(|turns| StopCondition::MaxTurns { turns });
         let budget = self.max_budget_usd.map(|dollars| StopCondition::MaxBudget {
             usd: dollars.0,
             check: self.budget_check,

@@ -123,9 +123,7 @@ impl Sweep {
                 Shape::Product(axes) | Shape::Zip(axes) => {
                     axes.iter().any(|axis| axis.setting == setting)
                 }
-                Shape::Cases(cases) => {
-                    cases.iter().any(|case| case.settings.contains_key(setting))
-                }
+                Shape::Cases(cases) => cases.iter().any(|case| case.settings.contains_key(setting)),
             }
     }
 
@@ -152,7 +150,10 @@ impl Sweep {
                 let case = cases.get(usize::try_from(index).ok()?)?;
                 vec![Printed::from(case.name.as_str())]
             }
-            _ => swept.iter().map(|(setting, value)| printed(setting, value)).collect(),
+            _ => swept
+                .iter()
+                .map(|(setting, value)| printed(setting, value))
+                .collect(),
         })
     }
 
@@ -169,7 +170,12 @@ impl Sweep {
         }
         let settings = serde_json::from_value(Value::Object(settings));
         let settings = settings.map_err(|source| CellError::Settings { index, source })?;
-        Ok(Cell { index, id: self.id(&labels), labels, settings })
+        Ok(Cell {
+            index,
+            id: self.id(&labels),
+            labels,
+            settings,
+        })
     }
 
     /// All cells in order.
@@ -185,7 +191,10 @@ impl Sweep {
         if names.is_empty() {
             return "cell".to_owned();
         }
-        let pairs = names.iter().zip(labels).map(|((name, _), label)| format!("{name}={label}"));
+        let pairs = names
+            .iter()
+            .zip(labels)
+            .map(|((name, _), label)| format!("{name}={label}"));
         pairs.collect::<Vec<_>>().join(" ")
     }
 
@@ -245,7 +254,12 @@ impl Sweep {
             }
             Shape::Cases(cases) => {
                 let case = cases.get(*positions.first()?)?;
-                Some(case.settings.iter().map(|(key, value)| (key.as_str(), value)).collect())
+                Some(
+                    case.settings
+                        .iter()
+                        .map(|(key, value)| (key.as_str(), value))
+                        .collect(),
+                )
             }
         }
     }
@@ -294,7 +308,9 @@ fn words(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
         Value::Object(table) => {
-            let pairs = table.iter().map(|(key, value)| format!("{key}={}", words(value)));
+            let pairs = table
+                .iter()
+                .map(|(key, value)| format!("{key}={}", words(value)));
             pairs.collect::<Vec<_>>().join(" ")
         }
         other => other.to_string(),
@@ -310,7 +326,10 @@ mod tests {
 
     fn axis(setting: &str, values: &[u64]) -> SweptAxis {
         let values = values.iter().map(|&value| json!(value)).collect();
-        SweptAxis { setting: setting.to_owned(), values }
+        SweptAxis {
+            setting: setting.to_owned(),
+            values,
+        }
     }
 
     const SETTINGS: [&str; 4] = ["max_turns", "max_tokens", "latency_ms", "seed"];
@@ -319,7 +338,9 @@ mod tests {
     fn naive_product(axes: &[Vec<u64>]) -> Vec<Vec<u64>> {
         axes.iter().fold(vec![vec![]], |rows, values| {
             let extend = |row: Vec<u64>| {
-                values.iter().map(move |&value| [row.clone(), vec![value]].concat())
+                values
+                    .iter()
+                    .map(move |&value| [row.clone(), vec![value]].concat())
             };
             rows.into_iter().flat_map(extend).collect()
         })
@@ -386,7 +407,10 @@ mod tests {
         assert_eq!(print("max_budget_usd", json!("0.010")), "0.010000");
         assert_eq!(print("tools", json!(["a", "b"])), "a b");
         let latency = json!({ "distribution": "log_normal", "median_ms": 800, "sigma": 0.5 });
-        assert_eq!(print("latency", latency), "distribution=log_normal median_ms=800 sigma=0.5");
+        assert_eq!(
+            print("latency", latency),
+            "distribution=log_normal median_ms=800 sigma=0.5"
+        );
         assert_eq!(print("dedupe", json!("off")), "off");
     }
 }

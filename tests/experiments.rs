@@ -1,5 +1,6 @@
 //! The experiments that ship: they load, they run, and their claims are the published figures.
 #![cfg(feature = "cli")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -62,11 +62,20 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.selection.is_everything() {
         for stray in strays(&args.against, &selected.names()) {
             findings += 1;
-            output::line(format_args!("{stray}: results of no experiment; remove the folder"))?;
+            output::line(format_args!(
+                "{stray}: results of no experiment; remove the folder"
+            ))?;
         }
     }
-    output::line(format_args!("{experiments} experiments, {claims} claims: {}", verdict(findings)))?;
-    Ok(if findings == 0 { Exit::Fine } else { Exit::DoesNotHold })
+    output::line(format_args!(
+        "{experiments} experiments, {claims} claims: {}",
+        verdict(findings)
+    ))?;
+    Ok(if findings == 0 {
+        Exit::Fine
+    } else {
+        Exit::DoesNotHold
+    })
 }
 
 fn verdict(findings: usize) -> String {
@@ -79,10 +88,16 @@ fn verdict(findings: usize) -> String {
 
 /// Folders of results that no experiment makes.
 fn strays(results: &Path, names: &[&str]) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(results) else { return Vec::new() };
-    let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().join(CELLS).exists());
+    let Ok(entries) = fs::read_dir(results) else {
+        return Vec::new();
+    };
+    let folders = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join(CELLS).exists());
     let folders = folders.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut strays: Vec<_> = folders.filter(|name| !names.contains(&name.as_str())).collect();
+    let mut strays: Vec<_> = folders
+        .filter(|name| !names.contains(&name.as_str()))
+        .collect();
     strays.sort();
     strays
 }

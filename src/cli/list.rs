@@ -49,7 +49,9 @@ fn experiments(paths: &[PathBuf]) -> Result<(), Failure> {
         let (name, title) = (experiment.name(), experiment.title());
         let cells = experiment.sweep().len();
         let claims = experiment.readout().claims.len();
-        output::line(format_args!("{name:<24} {cells:>6} cells {claims:>3} claims  {title}{clock}"))?;
+        output::line(format_args!(
+            "{name:<24} {cells:>6} cells {claims:>3} claims  {title}{clock}"
+        ))?;
     }
     Ok(())
 }

@@ -14,7 +14,11 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(interrupt: Interrupt) -> Self {
-        let bar = if output::is_watched() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        let bar = if output::is_watched() {
+            ProgressBar::new(0)
+        } else {
+            ProgressBar::hidden()
+        };
         let style = ProgressStyle::with_template("{msg:24} {wide_bar} {pos}/{len} {eta}");
         if let Ok(style) = style {
             bar.set_style(style);
@@ -27,7 +31,11 @@ impl Progress {
         self.bar.set_length(experiment.runs());
         self.bar.set_message(experiment.name().to_owned());
         self.bar.set_position(done);
-        if self.interrupt.is_requested() { Go::Stop } else { Go::On }
+        if self.interrupt.is_requested() {
+            Go::Stop
+        } else {
+            Go::On
+        }
     }
 
     /// Takes the bar off the screen, so that results can be printed.

@@ -81,11 +81,19 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         }
     }
     tally.print(&args.out)?;
-    Ok(if tally.broken == 0 { Exit::Fine } else { Exit::DoesNotHold })
+    Ok(if tally.broken == 0 {
+        Exit::Fine
+    } else {
+        Exit::DoesNotHold
+    })
 }
 
 fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
-    output::line(format_args!("# {} ({})\n", experiment.title(), experiment.name()))?;
+    output::line(format_args!(
+        "# {} ({})\n",
+        experiment.title(),
+        experiment.name()
+    ))?;
     if let Some(table) = &reading.table {
         output::line(&table.markdown)?;
     }
@@ -123,7 +131,11 @@ impl Tally {
             self.cells,
             self.held,
             self.broken,
-            if self.external > 0 { format!(", {} quoted", self.external) } else { String::new() },
+            if self.external > 0 {
+                format!(", {} quoted", self.external)
+            } else {
+                String::new()
+            },
             out.display()
         ))?;
         if !self.skipped.is_empty() {

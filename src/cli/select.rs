@@ -50,15 +50,29 @@ impl Selection {
     /// Reads the experiments and finds those that are meant.
     pub(super) fn load(&self) -> Result<Selected, Failure> {
         let experiments = Experiments::load(&self.paths)?;
-        if let Some(unknown) = self.only.iter().find(|name| experiments.get(name).is_none()) {
+        if let Some(unknown) = self
+            .only
+            .iter()
+            .find(|name| experiments.get(name).is_none())
+        {
             let names = experiments.names();
-            let known = names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+            let known = names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>();
             let help = crate::document::suggest(unknown, "experiments", &known).unwrap_or_default();
-            return Err(Failure::WrongInput(format!("no experiment {unknown:?}; {help}")));
+            return Err(Failure::WrongInput(format!(
+                "no experiment {unknown:?}; {help}"
+            )));
         }
         // A file that was named is meant, whatever clock it uses; a folder is not that specific.
         let named = !self.paths.is_empty() && self.paths.iter().all(|path| path.is_file());
-        Ok(Selected { experiments, only: self.only.clone(), real: self.real, named })
+        Ok(Selected {
+            experiments,
+            only: self.only.clone(),
+            real: self.real,
+            named,
+        })
     }
 
     /// Whether everything in the default place is meant.
@@ -72,7 +86,9 @@ impl Selected {
     pub(super) fn iter(&self) -> impl Iterator<Item = &Experiment> {
         let only = &self.only;
         let meant = |name: &str| only.is_empty() || only.iter().any(|named| named == name);
-        self.experiments.iter().filter(move |experiment| meant(experiment.name()))
+        self.experiments
+            .iter()
+            .filter(move |experiment| meant(experiment.name()))
     }
 
     /// Whether an experiment is only run when asked for, and was not.
@@ -97,7 +113,12 @@ impl From<LoadError> for Failure {
         });
         let all: Vec<_> = problems.flat_map(Problems::iter).cloned().collect();
         match Problems::check(all) {
-            Err(problems) if error.errors().iter().all(|e| matches!(e, ReadError::Invalid(_))) => {
+            Err(problems)
+                if error
+                    .errors()
+                    .iter()
+                    .all(|e| matches!(e, ReadError::Invalid(_))) =>
+            {
                 Self::Problems(problems)
             }
             _ => Self::WrongInput(error.to_string()),

@@ -13,7 +13,9 @@ impl Interrupt {
         let interrupt = Self::default();
         let heard = interrupt.clone();
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
             if let Ok(runtime) = runtime {
                 runtime.block_on(interrupted());
                 heard.0.store(true, Ordering::SeqCst);
@@ -32,9 +34,10 @@ impl Interrupt {
 #[cfg(unix)]
 pub(super) async fn interrupted() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
+    let (Ok(mut int), Ok(mut term)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
         return std::future::pending().await;
     };
     tokio::select! {

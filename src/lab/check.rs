@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::experiment::{ClockKind, Experiment};
 use crate::lab::publish::committed;
 use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
+use crate::results::RowSet;
 use crate::results::claims::ClaimOutcome;
 use crate::results::compare::{self, Difference, LineDifference};
 use crate::results::digest::{Mismatch, verify_digests};
-use crate::results::RowSet;
 
 /// How many differences of one file are told one by one.
 const MOST_TOLD: usize = 20;
@@ -94,13 +94,19 @@ fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabE
 fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabError> {
     let folder = lab.folder(experiment);
     let mut check = Check::default();
-    let needed = [CELLS, TURNS].into_iter().filter(|file| !folder.join(file).exists());
-    check.findings.extend(needed.map(|file| Finding::Missing { file }));
+    let needed = [CELLS, TURNS]
+        .into_iter()
+        .filter(|file| !folder.join(file).exists());
+    check
+        .findings
+        .extend(needed.map(|file| Finding::Missing { file }));
     if !check.findings.is_empty() {
         return Ok(check);
     }
     let mismatches = verify_digests(&folder)?;
-    check.findings.extend(mismatches.into_iter().map(Finding::Digest));
+    check
+        .findings
+        .extend(mismatches.into_iter().map(Finding::Digest));
     match committed(experiment, lab) {
         Ok(rows) => {
             let reading = Reading::of(experiment, &rows)?;
@@ -143,7 +149,8 @@ impl Check {
         };
         let told = comparison.differences.len();
         let differences = comparison.differences.into_iter();
-        self.findings.extend(differences.map(|difference| Finding::Row { file, difference }));
+        self.findings
+            .extend(differences.map(|difference| Finding::Row { file, difference }));
         if comparison.total > told {
             let count = comparison.total - told;
             self.findings.push(Finding::More { file, count });
@@ -166,7 +173,8 @@ impl Check {
         };
         let committed = String::from_utf8_lossy(&bytes);
         let difference = compare::text_lines(&committed, fresh);
-        self.findings.extend(difference.map(|difference| Finding::Line { file, difference }));
+        self.findings
+            .extend(difference.map(|difference| Finding::Line { file, difference }));
         Ok(())
     }
 

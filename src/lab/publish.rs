@@ -42,14 +42,21 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
     let mut files = vec![CELLS, TURNS];
     if let Some(table) = reading.as_ref().and_then(|read| read.table.as_ref()) {
         commits.push(write_file(&folder.join(TABLE_CSV), table.csv.as_bytes())?);
-        commits.push(write_file(&folder.join(TABLE_MD), table.markdown.as_bytes())?);
+        commits.push(write_file(
+            &folder.join(TABLE_MD),
+            table.markdown.as_bytes(),
+        )?);
         files.extend([TABLE_CSV, TABLE_MD]);
     }
     if experiment.clock() == ClockKind::Real {
         commits.push(write_digests(&folder, &files)?);
     }
     let written = commits.contains(&Commit::Written);
-    let changed = if written { Commit::Written } else { Commit::Unchanged };
+    let changed = if written {
+        Commit::Written
+    } else {
+        Commit::Unchanged
+    };
     Ok(Published { reading, changed })
 }
 
@@ -65,7 +72,8 @@ fn read_back(experiment: &Experiment, lab: &Lab<'_>) -> Result<Option<Reading>, 
 /// The rows in an experiment's folder of results.
 pub(super) fn committed(experiment: &Experiment, lab: &Lab<'_>) -> Result<Measured, LabError> {
     let folder = lab.folder(experiment);
-    let read = |file: &str, columns: &[_]| RowSet::read_csv(&folder.join(file), Schema::Given(columns));
+    let read =
+        |file: &str, columns: &[_]| RowSet::read_csv(&folder.join(file), Schema::Given(columns));
     Ok(Measured {
         cells: read(CELLS, &experiment.cell_columns())?,
         turns: read(TURNS, &experiment.turn_columns())?,

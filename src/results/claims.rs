@@ -249,7 +249,9 @@ impl fmt::Display for ClaimOutcome {
         match (&self.verdict, self.measured_text()) {
             (Verdict::External, _) => f.write_str(", quoted and not computed"),
             (Verdict::Broken(error), _) => write!(f, ", cannot be computed: {error}"),
-            (Verdict::Held | Verdict::NotHeld, Some(measured)) => write!(f, ", measured {measured}"),
+            (Verdict::Held | Verdict::NotHeld, Some(measured)) => {
+                write!(f, ", measured {measured}")
+            }
             (Verdict::Held | Verdict::NotHeld, None) => Ok(()),
         }
     }

@@ -52,7 +52,9 @@ impl StartArgs {
     /// The launch and the run that has not begun; its id is still to be claimed.
     pub(super) fn prepare(&self) -> Result<(Launch, RunState), Failure> {
         let scenario = match Path::new(&self.scenario) {
-            file if file.extension().is_some_and(|ending| ending == "toml") => Scenario::read(file)?,
+            file if file.extension().is_some_and(|ending| ending == "toml") => {
+                Scenario::read(file)?
+            }
             _ => Scenario::load(&self.scenario, Path::new("experiments"))?,
         };
         let prices = PriceList::builtin()?;

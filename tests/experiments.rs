@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
+use loopmeter::clock::ClockKind;
 use loopmeter::document::Document;
-use loopmeter::experiment::{
-    CellRows, ClockKind, ExecuteError, Execution, Experiment, Experiments, Go, Host,
-};
+use loopmeter::experiment::{CellRows, ExecuteError, Execution, Experiment, Experiments, Go, Host};
 use loopmeter::results::claims::{Claim, RowSources, Rule, Verdict, evaluate};
 use loopmeter::results::fit::Fit;
 use loopmeter::results::{RowSet, RowsError, Table};

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::Failure;
+use crate::clock::ClockKind;
 use crate::document::{Problems, ReadError};
-use crate::experiment::{ClockKind, Experiment, Experiments, LoadError};
+use crate::experiment::{Experiment, Experiments, LoadError};
 
 /// Which experiments.
 #[derive(Debug, Args)]

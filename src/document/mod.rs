@@ -5,6 +5,7 @@
 //! key and wrong value in one go; what a schema cannot say, the caller checks and reports through
 //! [`Findings`], at the same kind of place.
 
+mod excerpt;
 mod problem;
 mod read;
 mod schema;

@@ -68,7 +68,9 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         }
     }
     output::line(format_args!(
-        "{experiments} experiments, {claims} claims: {}",
+        "{}, {}: {}",
+        output::count(experiments, "experiment"),
+        output::count(claims, "claim"),
         verdict(findings)
     ))?;
     Ok(if findings == 0 {

@@ -37,3 +37,12 @@ fn harmless(text: &dyn Display) -> String {
 pub(super) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
+
+/// `1 claim`, `2 claims`.
+#[must_use]
+pub(super) fn count<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
+    match number {
+        one if one == N::from(1) => format!("1 {thing}"),
+        many => format!("{many} {thing}s"),
+    }
+}

@@ -126,9 +126,9 @@ impl Tally {
 
     fn print(&self, out: &std::path::Path) -> Result<(), Failure> {
         output::line(format_args!(
-            "{} experiments, {} cells; claims: {} hold, {} do not{}; files in {}",
-            self.experiments,
-            self.cells,
+            "{}, {}; claims: {} hold, {} do not{}; files in {}",
+            output::count(self.experiments, "experiment"),
+            output::count(self.cells, "cell"),
             self.held,
             self.broken,
             if self.external > 0 {

@@ -8,7 +8,7 @@ const MOST_BEFORE: usize = 60;
 /// How many characters are marked, at most.
 const MOST_MARKED: usize = 40;
 /// How many characters of a line are shown after the marked ones, at most.
-const MOST_AFTER: usize = 20;
+const MOST_AFTER: usize = 40;
 /// What stands where a part of a line is left out.
 const CUT: char = '…';
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn the_mark_stands_under_what_is_wrong() {
         assert_eq!(
-            excerpt("a = 1\n\tbé = -1 # x\nc = 2", 12..14),
+            excerpt("a = 1\n\tbé = -1 # x\nc = 2", 13..15),
             "  2 |  bé = -1 # x\n    |       ^^"
         );
         assert_eq!(excerpt("a = 1", 5..5), "  1 | a = 1\n    |      ^");
@@ -124,7 +124,7 @@ mod tests {
         let expected = format!(
             "  1 | …{}=X{}…\n    | {}^",
             "b".repeat(59),
-            "a".repeat(20),
+            "a".repeat(40),
             " ".repeat(61)
         );
         assert_eq!(cut, expected);

@@ -274,6 +274,17 @@ impl<'d> Findings<'d> {
         self.problems.push(problem);
     }
 
+    /// Whether nothing was found yet.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// What another search of the same document found.
+    pub fn append(&mut self, other: Findings<'_>) {
+        self.problems.extend(other.problems);
+    }
+
     /// Problems found elsewhere.
     pub fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
         self.problems.extend(problems);

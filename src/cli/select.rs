@@ -7,8 +7,7 @@ use clap::Args;
 
 use super::exit::Failure;
 use crate::clock::ClockKind;
-use crate::document::{Problems, ReadError};
-use crate::experiment::{Experiment, Experiments, LoadError};
+use crate::experiment::{Experiment, Experiments};
 
 /// Which experiments.
 #[derive(Debug, Args)]
@@ -103,26 +102,5 @@ impl Selected {
     /// The names of all experiments that were read.
     pub(super) fn names(&self) -> Vec<&str> {
         self.experiments.names()
-    }
-}
-
-impl From<LoadError> for Failure {
-    fn from(error: LoadError) -> Self {
-        let problems = error.errors().iter().filter_map(|error| match error {
-            ReadError::Invalid(problems) => Some(problems),
-            _ => None,
-        });
-        let all: Vec<_> = problems.flat_map(Problems::iter).cloned().collect();
-        match Problems::check(all) {
-            Err(problems)
-                if error
-                    .errors()
-                    .iter()
-                    .all(|e| matches!(e, ReadError::Invalid(_))) =>
-            {
-                Self::Problems(problems)
-            }
-            _ => Self::WrongInput(error.to_string()),
-        }
     }
 }

@@ -128,12 +128,15 @@ impl LoadError {
     }
 }
 
-/// One error after the other, each on lines of its own.
+/// One error after the other, each on lines of its own; in the alternate form with the lines of
+/// the texts.
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.errors.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{error}")?;
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            fmt::Display::fmt(error, f)?;
         }
         Ok(())
     }

@@ -58,12 +58,15 @@ impl Experiment {
     /// # Errors
     /// Everything that is wrong in the document, in what it names, and between the two.
     pub fn from_document(name: &str, document: &Document, home: &Home) -> Result<Self, Problems> {
-        let file: format::ExperimentFile = document.decode()?;
-        let sweep = input::read_sweep(document, &file)?;
+        let (file, problems) = document.salvage::<format::ExperimentFile>()?;
+        let mut findings = Findings::new(document);
+        findings.extend(problems);
+        let input::Read { sweep, is_sound } = input::read_sweep(&mut findings, document, &file);
         let real_clock = file.clock == ClockKind::Real;
         let presence = Presence::of(&sweep, !file.subagent.is_empty(), real_clock);
-        let mut findings = Findings::new(document);
-        rules::check(&mut findings, &file, &sweep);
+        if findings.is_empty() {
+            rules::check(&mut findings, &file, &sweep);
+        }
         let resources = resolve::resolve(&mut findings, (document, &file), &sweep, home)?;
         let mut experiment = Self {
             name: name.to_owned(),
@@ -77,7 +80,9 @@ impl Experiment {
             readout: Readout::default(),
             resources,
         };
-        experiment.readout = readout::read(&mut findings, document, &file, &experiment);
+        if is_sound {
+            experiment.readout = readout::read(&mut findings, document, &file, &experiment);
+        }
         findings.finish()?;
         Ok(experiment)
     }

@@ -26,15 +26,15 @@ pub(super) struct Selection {
 /// How many cells at a time.
 #[derive(Debug, Args)]
 pub(super) struct Jobs {
-    /// How many cells to run at a time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    /// How many cells to run at a time, 256 at most [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
 }
 
 impl Jobs {
     pub(super) fn count(&self) -> usize {
-        let cores = || std::thread::available_parallelism().ok();
-        self.jobs.or_else(cores).map_or(1, NonZeroUsize::get)
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(cores, usize::from)
     }
 }
 

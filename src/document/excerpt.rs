@@ -86,8 +86,8 @@ impl fmt::Display for Excerpt {
         let margin = " ".repeat(number.len());
         let gap = " ".repeat(before.chars().count());
         let marks = "^".repeat(marked.chars().count().max(1));
-        let shown = format!("{before}{marked}{after}");
-        writeln!(f, "  {number} | {}", shown.trim_end())?;
+        let shown = format!("  {number} | {before}{marked}{after}");
+        writeln!(f, "{}", shown.trim_end())?;
         write!(f, "  {margin} | {gap}{marks}")
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn remove(value: &mut Value, pointer: &str) {
     };
     let key = key.replace("~1", "/").replace("~0", "~");
     if let Some(table) = value.pointer_mut(table).and_then(Value::as_object_mut) {
-        table.shift_remove(&key);
+        table.swap_remove(&key);
     }
 }
 

@@ -29,6 +29,7 @@ impl Measured {
             jobs: lab.jobs,
             host: lab.host,
             progress: &mut |done| progress(experiment, done),
+            stop: lab.stop,
         };
         experiment.execute::<LabError>(execution, &mut |rows| {
             cells.push(rows.cell)?;

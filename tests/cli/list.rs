@@ -1,13 +1,9 @@
 //! `loopmeter list`, `schema` and `completions` from outside.
-#![cfg(feature = "cli")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Folder, repository};
+use crate::common::{Folder, repository};
 use serde_json::Value;
 
 #[test]

@@ -1,14 +1,10 @@
 //! `loopmeter run` from outside: what it writes, what it prints, and how it ends.
-#![cfg(feature = "cli")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use common::{Folder, files, repository};
+use crate::common::{Folder, files, repository};
 
 /// The committed results but those of the real clock.
 fn committed() -> BTreeMap<PathBuf, Vec<u8>> {
@@ -182,33 +178,37 @@ mod processes {
 
     #[test]
     fn an_interrupted_sweep_leaves_no_file_and_exits_130() {
-        let folder = Folder::empty();
-        let mut long = sweep();
         let seeds: Vec<String> = (1..=2_000).map(|seed| seed.to_string()).collect();
-        let seeds = seeds.join(", ");
-        long = long.replace("[1, 2]", &format!("[{seeds}]"));
+        let many = sweep().replace("[1, 2]", &format!("[{}]", seeds.join(", ")));
+        assert_stops(&many);
+    }
+
+    #[test]
+    fn an_interrupted_run_without_an_end_leaves_no_file_and_exits_130() {
+        assert_stops(
+            "title = \"Long\"\nabout = \"A runaway.\"\n\
+             settings = { scenario = \"runaway\", max_turns = 4_000_000_000 }\n",
+        );
+    }
+
+    /// Interrupts an experiment when it has begun.
+    fn assert_stops(experiment: &str) {
+        let folder = Folder::empty();
         folder
-            .write("long.toml", long)
+            .write("long.toml", experiment)
             .write("out/long/cells.csv", "as it was\n");
         let mut command = folder.command(&["run", "long.toml", "--out", "out"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = child.spawn().unwrap();
-        // The sweep has begun where its temporary files are.
+        // It has begun where its temporary files are.
         while folder.files("out").len() < 3 {
-            assert!(
-                child.try_wait().unwrap().is_none(),
-                "it ended before it was stopped"
-            );
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended before it was stopped");
             std::thread::yield_now();
         }
         let id = child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-INT", &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        let kill = Command::new("kill").args(["-INT", &id]).status();
+        assert!(kill.unwrap().success());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130));
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -1,9 +1,4 @@
 //! The built program in a folder of its own, and what it says.
-#![expect(
-    dead_code,
-    reason = "every test file compiles this and uses a part of it"
-)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::fmt;

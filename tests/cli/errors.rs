@@ -1,13 +1,9 @@
 //! Broken input from outside: each is refused with where it is, what is wrong and what to do.
-#![cfg(feature = "cli")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
 
-use common::Folder;
+use crate::common::Folder;
 
 /// An experiment in which `{}` stands for more settings and what follows them.
 const EXPERIMENT: &str = "title = \"A\"\nabout = \"B\"\n[settings]\nscenario = \"plan\"\n\
@@ -142,6 +138,10 @@ fn a_scenario_is_looked_for_and_its_problems_are_its_own() {
             "own.toml",
             Some("title = \"T\"\n[[step]]\nturn = 1\nsay = \"a\"\n"),
         ),
+        (
+            "own.toml",
+            Some("title = \"T\"\n[[step]]\nwhen = \"a\"\nsay = \"b\"\nunless = \"[\"\n"),
+        ),
         ("own.toml", Some("")),
         ("own.toml", Some("\u{feff}title = ")),
     ] {
@@ -179,6 +179,11 @@ fn what_cannot_be_a_text_is_refused_without_reading_it() {
         let _ = writeln!(told, "# {path}\n{said}");
     }
     insta::assert_snapshot!("errors_unreadable", told);
+    for name in [".toml", "..toml", "...toml", "x.txt", "x\ny.toml"] {
+        folder.write(name, experiment(""));
+        let said = folder.run(&["run", name]).refused();
+        assert!(said.contains("the name of an experiment"), "{said}");
+    }
     let folder_is_empty = folder.run(&["list", "experiments", "folder.toml"]).ok();
     assert_eq!(folder_is_empty, "");
 }

@@ -1,12 +1,8 @@
 //! `loopmeter check` from outside: what is changed is named.
-#![cfg(feature = "cli")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
 
 use std::fs;
 
-use common::Folder;
+use crate::common::Folder;
 
 /// Experiments and results as they are committed.
 fn committed() -> Folder {

@@ -77,8 +77,8 @@ impl Scenario {
     ///
     /// Everything that is wrong in the document.
     pub fn from_document(name: &str, document: &Document) -> Result<Self, Problems> {
-        let file: ScenarioFile = document.decode()?;
-        file.build(name, document)
+        let mended = document.mended::<ScenarioFile>();
+        mended.decode::<ScenarioFile>()?.build(name, &mended)
     }
 
     /// Reads a scenario from a TOML text, in which problems are placed by `name`.

@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Document;
 use super::excerpt::Excerpt;
 
 /// Bytes between two counted places of a text: with them, the column of each of many problems on
@@ -244,58 +243,3 @@ impl fmt::Display for Problems {
 }
 
 impl std::error::Error for Problems {}
-
-/// Collects what a caller finds wrong in a document beyond what its schema says.
-#[derive(Debug)]
-pub struct Findings<'d> {
-    document: &'d Document,
-    problems: Vec<Problem>,
-}
-
-impl<'d> Findings<'d> {
-    /// Nothing found yet.
-    #[must_use]
-    pub const fn new(document: &'d Document) -> Self {
-        Self {
-            document,
-            problems: Vec::new(),
-        }
-    }
-
-    /// The value at a JSON pointer is wrong; `help` says what would be right.
-    pub fn add(&mut self, pointer: &str, message: &str, help: &str) {
-        let problem = self.document.problem(pointer, message, Some(help));
-        self.problems.push(problem);
-    }
-
-    /// The key at a JSON pointer is wrong, whatever its value.
-    pub fn add_to_key(&mut self, pointer: &str, message: &str, help: &str) {
-        let problem = self.document.problem_with_key(pointer, message, Some(help));
-        self.problems.push(problem);
-    }
-
-    /// Whether nothing was found yet.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.problems.is_empty()
-    }
-
-    /// What another search of the same document found.
-    pub fn append(&mut self, other: Findings<'_>) {
-        self.problems.extend(other.problems);
-    }
-
-    /// Problems found elsewhere.
-    pub fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
-        self.problems.extend(problems);
-    }
-
-    /// Ends the search.
-    ///
-    /// # Errors
-    ///
-    /// Something was found.
-    pub fn finish(self) -> Result<(), Problems> {
-        Problems::check(self.problems)
-    }
-}

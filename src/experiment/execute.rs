@@ -202,11 +202,16 @@ impl Experiment {
     fn leading_columns(&self) -> Vec<Column> {
         let mut columns = self.label_columns();
         if self.clock == ClockKind::Real {
-            columns.extend(["sample", "n"].map(|name| Column::new(name, Kind::Count)));
-            columns.extend(Host::columns());
+            columns.extend(machine_columns());
         }
         columns
     }
+}
+
+/// The columns that cells have on the real clock, before what is measured.
+pub(super) fn machine_columns() -> impl Iterator<Item = Column> {
+    let samples = ["sample", "n"].map(|name| Column::new(name, Kind::Count));
+    samples.into_iter().chain(Host::columns())
 }
 
 fn chunk_length(jobs: usize) -> u64 {

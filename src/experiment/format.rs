@@ -129,8 +129,7 @@ pub(super) struct Subagent {
     pub(super) max_turns: Option<u32>,
     /// The child's budget in dollars, outside its parent's. Default: none.
     #[schemars(with = "Option<Dollars>")]
-    #[expect(dead_code, reason = "read digit by digit from the source text instead")]
-    max_budget_usd: Option<Value>,
+    pub(super) max_budget_usd: Option<Value>,
     /// The child's system prompt. Default: a short one.
     pub(super) system: Option<String>,
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use rust_decimal::Decimal;
 
 use super::settings::Settings;
-use super::sweep::Sweep;
 use crate::event::{Event, Observer};
 use crate::message::{FinishReason, Usage};
 use crate::money::PicoUsd;
@@ -159,15 +158,13 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) fn of(sweep: &Sweep, sub_agents: bool, real_clock: bool) -> Self {
+    /// What holds if some cell sets the settings that `is_set` knows.
+    pub(super) fn of(is_set: &dyn Fn(&str) -> bool, sub_agents: bool, real_clock: bool) -> Self {
         let named = CELL_COLUMNS.iter().flat_map(|column| match column.when {
             When::Sets(settings) => settings,
             _ => &[],
         });
-        let mentioned = named
-            .copied()
-            .filter(|setting| sweep.mentions(setting))
-            .collect();
+        let mentioned = named.copied().filter(|setting| is_set(setting)).collect();
         Self {
             mentioned,
             sub_agents,

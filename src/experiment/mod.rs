@@ -5,10 +5,12 @@
 //! are read, its table and claims speak of columns that exist.
 
 mod claims;
+mod doubt;
 mod execute;
 mod format;
 mod host;
 mod input;
+mod labels;
 mod live;
 mod load;
 mod measured;
@@ -35,7 +37,7 @@ pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 use self::measured::Presence;
 use self::resources::Resources;
 use crate::clock::ClockKind;
-use crate::document::{Document, Findings, Problems, schema_of};
+use crate::document::{Document, Problems, schema_of};
 
 /// An experiment that was read and checked.
 #[derive(Debug)]
@@ -58,16 +60,16 @@ impl Experiment {
     /// # Errors
     /// Everything that is wrong in the document, in what it names, and between the two.
     pub fn from_document(name: &str, document: &Document, home: &Home) -> Result<Self, Problems> {
-        let (file, problems) = document.salvage::<format::ExperimentFile>()?;
-        let mut findings = Findings::new(document);
-        findings.extend(problems);
-        let input::Read { sweep, is_sound } = input::read_sweep(&mut findings, document, &file);
+        let mut mended = document.mended::<format::ExperimentFile>();
+        input::mend_axes(&mut mended);
+        let file: format::ExperimentFile = mended.decode()?;
+        let mut findings = mended.findings();
+        let sweep = input::read_sweep(&mut findings, &file);
         let real_clock = file.clock == ClockKind::Real;
-        let presence = Presence::of(&sweep, !file.subagent.is_empty(), real_clock);
-        if findings.is_empty() {
-            rules::check(&mut findings, &file, &sweep);
-        }
-        let resources = resolve::resolve(&mut findings, (document, &file), &sweep, home)?;
+        let is_set = |setting: &str| sweep.mentions(setting);
+        let presence = Presence::of(&is_set, !file.subagent.is_empty(), real_clock);
+        rules::check(&mut findings, &file, &sweep);
+        let resources = resolve::resolve(&mut findings, &file, home)?;
         let mut experiment = Self {
             name: name.to_owned(),
             origin: document.origin().to_owned(),
@@ -80,9 +82,7 @@ impl Experiment {
             readout: Readout::default(),
             resources,
         };
-        if is_sound {
-            experiment.readout = readout::read(&mut findings, document, &file, &experiment);
-        }
+        experiment.readout = readout::read(&mut findings, &file, &experiment);
         findings.finish()?;
         Ok(experiment)
     }

@@ -10,8 +10,7 @@ use super::format::{ExperimentFile, Subagent};
 use super::input::{occurrences, written_number};
 use super::resources::{Child, Home, Resources, tools_of};
 use super::settings::Dollars;
-use super::sweep::Sweep;
-use crate::document::{Document, Findings, Problems, ReadError, child, suggest};
+use crate::document::{Findings, Problems, ReadError, child, suggest};
 use crate::pricing::PriceList;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::tools::Catalog;
@@ -23,18 +22,18 @@ use crate::tools::Catalog;
 /// The program's own price list cannot be read.
 pub(super) fn resolve(
     findings: &mut Findings<'_>,
-    (document, file): (&Document, &ExperimentFile),
-    sweep: &Sweep,
+    file: &ExperimentFile,
     home: &Home,
 ) -> Result<Resources, Problems> {
     let mut resolver = Resolver { findings, home };
-    let scenarios = resolver.scenarios(sweep);
-    let workspaces = resolver.workspaces(sweep);
+    let scenarios = resolver.scenarios(file);
+    let workspaces = resolver.workspaces(file);
     let prices = PriceList::builtin()?;
-    resolver.prices(sweep, &prices);
-    resolver.tools(file, sweep);
+    resolver.prices(file, &prices);
+    resolver.subagent_names(file);
+    resolver.tools(file);
     resolver.cycles(file);
-    let children = resolver.children(document, file);
+    let children = resolver.children(file);
     let mut resources = Resources::new(prices, children);
     resources.scenarios = scenarios;
     resources.workspaces = workspaces;
@@ -47,9 +46,9 @@ struct Resolver<'r, 'd> {
 }
 
 impl Resolver<'_, '_> {
-    fn scenarios(&mut self, sweep: &Sweep) -> BTreeMap<String, Arc<Scenario>> {
+    fn scenarios(&mut self, file: &ExperimentFile) -> BTreeMap<String, Arc<Scenario>> {
         let mut read = BTreeMap::new();
-        for (pointer, name) in texts(sweep, "scenario") {
+        for (pointer, name) in texts(file, "scenario") {
             if !read.contains_key(name)
                 && let Some(scenario) = self.scenario(&pointer, name)
             {
@@ -81,9 +80,9 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn workspaces(&mut self, sweep: &Sweep) -> BTreeMap<String, crate::tools::Template> {
+    fn workspaces(&mut self, file: &ExperimentFile) -> BTreeMap<String, crate::tools::Template> {
         let mut read = BTreeMap::new();
-        for (pointer, name) in texts(sweep, "workspace") {
+        for (pointer, name) in texts(file, "workspace") {
             match self.home.workspace(name) {
                 Ok(template) => {
                     read.insert(name.to_owned(), template);
@@ -97,18 +96,18 @@ impl Resolver<'_, '_> {
         read
     }
 
-    fn prices(&mut self, sweep: &Sweep, prices: &PriceList) {
+    fn prices(&mut self, file: &ExperimentFile, prices: &PriceList) {
         let known: Vec<&str> = prices
             .all()
             .iter()
             .map(|price| price.name.as_str())
             .collect();
-        for (pointer, name) in texts(sweep, "price") {
+        for (pointer, name) in texts(file, "price") {
             self.known("price", &pointer, name, &known);
         }
     }
 
-    fn tools(&mut self, file: &ExperimentFile, sweep: &Sweep) {
+    fn subagent_names(&mut self, file: &ExperimentFile) {
         let built_in = Catalog::chapter();
         let mut known: Vec<&str> = built_in.names().collect();
         for (index, child) in file.subagent.iter().enumerate() {
@@ -122,6 +121,19 @@ impl Resolver<'_, '_> {
             }
             known.push(&child.name);
         }
+    }
+
+    /// Reports tools that there are not, unless a sub-agent may be meant whose name is in doubt.
+    fn tools(&mut self, file: &ExperimentFile) {
+        let names = file.subagent.iter().map(|child| child.name.as_str());
+        let mut places = (0..file.subagent.len()).map(|index| format!("/subagent/{index}/name"));
+        if !self.findings.is_certain("/subagent")
+            || !places.all(|place| self.findings.is_certain(&place))
+        {
+            return;
+        }
+        let built_in = Catalog::chapter();
+        let known: Vec<&str> = built_in.names().chain(names).collect();
         for (index, child) in file.subagent.iter().enumerate() {
             for (at, tool) in child.tools.iter().flatten().enumerate() {
                 self.known(
@@ -132,7 +144,7 @@ impl Resolver<'_, '_> {
                 );
             }
         }
-        for (pointer, value) in occurrences(sweep, "tools") {
+        for (pointer, value) in occurrences(file, "tools") {
             let names = value
                 .as_array()
                 .into_iter()
@@ -142,7 +154,7 @@ impl Resolver<'_, '_> {
                 self.known("tool", &format!("{pointer}/{at}"), name, &known);
             }
         }
-        for (pointer, value) in occurrences(sweep, "descriptions") {
+        for (pointer, value) in occurrences(file, "descriptions") {
             for name in value.as_object().into_iter().flat_map(|table| table.keys()) {
                 self.known("tool", &child(&pointer, name), name, &known);
             }
@@ -161,8 +173,16 @@ impl Resolver<'_, '_> {
 
     /// Reports each sub-agent that can, by its tools and theirs, end up calling itself.
     fn cycles(&mut self, file: &ExperimentFile) {
-        for (index, child) in file.subagent.iter().enumerate() {
-            if let Some(path) = way_back(&file.subagent, child) {
+        let all = file.subagent.iter().enumerate();
+        let named: Vec<(usize, &Subagent)> = all
+            .filter(|(index, _)| {
+                let at = format!("/subagent/{index}");
+                self.findings.is_sound(&format!("{at}/name"))
+                    && self.findings.is_certain(&format!("{at}/tools"))
+            })
+            .collect();
+        for &(index, child) in &named {
+            if let Some(path) = way_back(&named, child) {
                 let message = format!("a cycle of sub-agents: {}", path.join(" → "));
                 let help = "take one of them out of the tools of another";
                 self.findings
@@ -171,15 +191,17 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn children(&mut self, document: &Document, file: &ExperimentFile) -> Vec<Child> {
+    fn children(&mut self, file: &ExperimentFile) -> Vec<Child> {
         let mut children = Vec::new();
         for (index, child) in file.subagent.iter().enumerate() {
             let at = format!("/subagent/{index}");
-            let budget = self.budget(document, &format!("{at}/max_budget_usd"));
-            if child.max_turns.is_none() && budget.is_none() {
+            let budget = self.budget(&format!("{at}/max_budget_usd"));
+            let is_unlimited = child.max_turns.is_none() && child.max_budget_usd.is_none();
+            let limits = ["max_turns", "max_budget_usd"];
+            if is_unlimited && self.findings.are_certain(&at, &limits) {
                 let help = "set `max_turns` or `max_budget_usd`";
                 self.findings
-                    .add(&format!("{at}/name"), "a sub-agent without a limit", help);
+                    .add_to_table(&at, "name", "a sub-agent without a limit", help);
             }
             if let Some(scenario) = self.scenario(&format!("{at}/scenario"), &child.scenario) {
                 children.push(Child {
@@ -192,8 +214,8 @@ impl Resolver<'_, '_> {
         children
     }
 
-    fn budget(&mut self, document: &Document, pointer: &str) -> Option<Dollars> {
-        let text = written_number(document, pointer)?;
+    fn budget(&mut self, pointer: &str) -> Option<Dollars> {
+        let text = written_number(self.findings.document(), pointer)?;
         match text.parse() {
             Ok(amount) => Some(Dollars(amount)),
             Err(error) => {
@@ -206,13 +228,13 @@ impl Resolver<'_, '_> {
 }
 
 /// Every text that the file gives a setting, with its place.
-fn texts<'s>(sweep: &'s Sweep, setting: &str) -> impl Iterator<Item = (String, &'s str)> {
-    let found = occurrences(sweep, setting).into_iter();
+fn texts<'f>(file: &'f ExperimentFile, setting: &str) -> impl Iterator<Item = (String, &'f str)> {
+    let found = occurrences(file, setting).into_iter();
     found.filter_map(|(pointer, value)| Some((pointer, value.as_str()?)))
 }
 
 /// The shortest chain of tools that leads from `start` back to it.
-fn way_back<'f>(all: &'f [Subagent], start: &'f Subagent) -> Option<Vec<&'f str>> {
+fn way_back<'f>(all: &[(usize, &'f Subagent)], start: &'f Subagent) -> Option<Vec<&'f str>> {
     let mut reached = BTreeMap::from([(start.name.as_str(), Vec::from([start.name.as_str()]))]);
     let mut frontier = vec![start];
     while !frontier.is_empty() {
@@ -227,7 +249,7 @@ fn way_back<'f>(all: &'f [Subagent], start: &'f Subagent) -> Option<Vec<&'f str>
                 if tool == start.name {
                     return Some(longer);
                 }
-                if let Some(other) = all.iter().find(|other| other.name == tool)
+                if let Some(&(_, other)) = all.iter().find(|(_, other)| other.name == tool)
                     && !reached.contains_key(tool)
                 {
                     reached.insert(&other.name, longer);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::doubt;
 use super::format::ExperimentFile;
 use super::input::pointer_of;
 use super::resources::latency_of;
@@ -75,9 +76,11 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// Reports every rule that a cell breaks, once for each place that is to blame.
+/// Reports every rule that a cell breaks, once for each place that is to blame. A cell is left
+/// out where it is in doubt what the rule looks at.
 pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &Sweep) {
-    if file.repeat > 1 && file.clock == ClockKind::Virtual {
+    let is_virtual = file.clock == ClockKind::Virtual && findings.is_certain("/clock");
+    if file.repeat > 1 && is_virtual {
         let help = "set `clock = \"real\"`, or leave `repeat` out";
         findings.add(
             "/repeat",
@@ -88,7 +91,13 @@ pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &
     for rule in RULES {
         let mut blamed = BTreeSet::new();
         for index in sweep.representatives(rule.looks_at, MOST_TRIED) {
-            let Ok(cell) = sweep.cell(index) else {
+            let is_settled =
+                |setting: &&str| doubt::is_settled(findings, (file, sweep), index, setting);
+            let Some(cell) = sweep
+                .cell(index)
+                .ok()
+                .filter(|_| rule.looks_at.iter().all(is_settled))
+            else {
                 continue;
             };
             let pointer = pointer_of(sweep, index, rule.blames);

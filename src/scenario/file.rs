@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::check::{Answered, check_ids};
 use super::{Scenario, Speech, Step, Turns};
-use crate::document::{Document, Findings, Problems};
+use crate::document::{Findings, Mended, Problems};
 use crate::message::{ToolCall, to_json};
 
 /// A script for a model: of its steps, the first that matches the conversation gives the reply.
@@ -65,6 +65,12 @@ impl StepFile {
         }
     }
 
+    /// Whether the file leaves no doubt at which turns this step, at `at`, may speak.
+    pub(super) fn has_sure_turns(at: &str, findings: &Findings<'_>) -> bool {
+        let is_sound = |key: &str| findings.is_sound(&format!("{at}/{key}"));
+        is_sound("turn") && is_sound("from_turn")
+    }
+
     pub(super) const fn is_conditional(&self) -> bool {
         self.when.is_some() || self.unless.is_some()
     }
@@ -75,14 +81,16 @@ impl StepFile {
 
     /// What cannot stand together in one step, and what must.
     fn check(&self, at: &str, findings: &mut Findings<'_>) {
-        if self.turn.is_some() && self.from_turn.is_some() {
+        let is_written = |key: &str| findings.is_key_certain(&format!("{at}/{key}"));
+        if self.turn.is_some() && self.from_turn.is_some() && is_written("turn") {
             findings.add_to_key(
                 &format!("{at}/from_turn"),
                 "`turn` and `from_turn` in one step",
                 "keep one: `turn` is that turn only, `from_turn` that turn and all after it",
             );
         }
-        if self.calls.is_empty() && self.say.as_ref().is_none_or(String::is_empty) {
+        let is_silent = self.calls.is_empty() && self.say.as_ref().is_none_or(String::is_empty);
+        if is_silent && findings.are_certain(at, &["calls", "say"]) {
             findings.add(
                 at,
                 "the step has no reply",
@@ -90,9 +98,11 @@ impl StepFile {
             );
         }
         for (index, call) in self.calls.iter().enumerate() {
-            if call.arguments.is_some() && call.arguments_text.is_some() {
+            let at = format!("{at}/calls/{index}");
+            let is_written = findings.is_key_certain(&format!("{at}/arguments"));
+            if call.arguments.is_some() && call.arguments_text.is_some() && is_written {
                 findings.add_to_key(
-                    &format!("{at}/calls/{index}/arguments_text"),
+                    &format!("{at}/arguments_text"),
                     "`arguments` and `arguments_text` in one call",
                     "keep one: `arguments` is a table, `arguments_text` is sent as it is",
                 );
@@ -147,55 +157,50 @@ fn reason(error: &regex::Error) -> String {
 }
 
 impl ScenarioFile {
-    /// The scenario, if nothing was found before and all holds that the schema cannot say.
-    pub(super) fn build(
-        &self,
-        name: &str,
-        document: &Document,
-        mut findings: Findings<'_>,
-    ) -> Result<Scenario, Problems> {
+    /// The scenario, if all holds that the schema cannot say.
+    pub(super) fn build(&self, name: &str, mended: &Mended) -> Result<Scenario, Problems> {
         let Some((last, earlier)) = self.step.split_last() else {
-            let no_step = || Problems::one(document.problem("/step", "must not be empty", None));
-            return Err(findings.finish().err().unwrap_or_else(no_step));
+            let empty = mended.document();
+            return Err(Problems::one(empty.problem(
+                "/step",
+                "must not be empty",
+                None,
+            )));
         };
-        // A misspelt condition was reported: what it would have changed is not known.
-        if findings.is_empty() {
-            self.check_steps(last, &mut findings);
+        let mut findings = mended.findings();
+        let mut answered = Answered::default();
+        for (index, step) in self.step.iter().enumerate() {
+            let at = format!("/step/{index}");
+            step.check(&at, &mut findings);
+            answered.check(step, &at, &mut findings);
+        }
+        check_ids(&self.step, &mut findings);
+        let at_last = format!("/step/{}", earlier.len());
+        let is_guessed = |key: &&str| !findings.is_key_certain(&format!("{at_last}/{key}"));
+        let in_doubt = ["turn", "from_turn", "when", "unless"]
+            .iter()
+            .any(is_guessed);
+        if !last.always_matches() && !in_doubt {
+            findings.add(
+                &at_last,
+                "the last step does not match every conversation",
+                "end with a step without `turn`, `from_turn`, `when` and `unless`, so that every \
+                 conversation has a reply",
+            );
         }
         let steps = earlier
             .iter()
             .enumerate()
             .map(|(index, step)| step.build(&format!("/step/{index}"), &mut findings))
             .collect();
-        let at_last = format!("/step/{}", earlier.len());
         let otherwise = last.build(&at_last, &mut findings).speech;
         findings.finish()?;
         Ok(Scenario {
             name: name.to_owned(),
             title: self.title.clone(),
-            source: document.text().to_owned(),
+            source: mended.document().text().to_owned(),
             steps,
             otherwise,
         })
-    }
-
-    /// What must hold in every step, and between them: all are reached, and the last always
-    /// replies.
-    fn check_steps(&self, last: &StepFile, findings: &mut Findings<'_>) {
-        let mut answered = Answered::default();
-        for (index, step) in self.step.iter().enumerate() {
-            let at = format!("/step/{index}");
-            step.check(&at, findings);
-            answered.check(step, &at, findings);
-        }
-        check_ids(&self.step, findings);
-        if !last.always_matches() {
-            findings.add(
-                &format!("/step/{}", self.step.len().saturating_sub(1)),
-                "the last step does not match every conversation",
-                "end with a step without `turn`, `from_turn`, `when` and `unless`, so that every \
-                 conversation has a reply",
-            );
-        }
     }
 }

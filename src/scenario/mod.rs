@@ -13,7 +13,7 @@ use serde_json::Value;
 pub use self::library::{ScenarioError, builtin_names};
 
 use self::file::ScenarioFile;
-use crate::document::{Document, Findings, Problems, ReadError, schema_of};
+use crate::document::{Document, Problems, ReadError, schema_of};
 use crate::message::{Message, ToolCall};
 
 /// In a scenario's texts, replaced by the index of the turn.
@@ -77,10 +77,8 @@ impl Scenario {
     ///
     /// Everything that is wrong in the document.
     pub fn from_document(name: &str, document: &Document) -> Result<Self, Problems> {
-        let (file, problems) = document.salvage::<ScenarioFile>()?;
-        let mut findings = Findings::new(document);
-        findings.extend(problems);
-        file.build(name, document, findings)
+        let mended = document.mended::<ScenarioFile>();
+        mended.decode::<ScenarioFile>()?.build(name, &mended)
     }
 
     /// Reads a scenario from a TOML text, in which problems are placed by `name`.

@@ -301,6 +301,7 @@ fn keys_and_values_of_the_wrong_form_are_problems() {
             "7:21: unknown key `name`",
             "7:40: must not be empty",
             "7:56: expected a table, found a text",
+            &format!("8:1: {UNREACHED}"),
         ],
     );
     check_file(

@@ -26,14 +26,14 @@ pub(super) struct Selection {
 #[derive(Debug, Args)]
 pub(super) struct Jobs {
     /// How many cells to run at a time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    jobs: Option<u16>,
 }
 
 impl Jobs {
     pub(super) fn count(&self) -> usize {
-        let cores = || std::thread::available_parallelism().ok();
-        self.jobs.or_else(cores).map_or(1, NonZeroUsize::get)
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(cores, usize::from)
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::ClockKind;
 use crate::files::{WriteError, write_file};
 use crate::message::to_json;
 use crate::provider::Latency;
@@ -19,22 +20,6 @@ const WORKSPACE: &str = "workspace";
 const TRACE: &str = "trace.jsonl";
 const STOP_REQUEST: &str = "stop-request";
 const MOST_ID_CHARS: usize = 64;
-
-/// Whose time a run takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(
-    feature = "cli",
-    derive(clap::ValueEnum),
-    value(rename_all = "snake_case")
-)]
-pub enum ClockKind {
-    /// Exact and instant.
-    #[default]
-    Virtual,
-    /// The machine's.
-    Real,
-}
 
 /// Which tools a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

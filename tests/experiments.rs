@@ -7,10 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use loopmeter::clock::ClockKind;
 use loopmeter::document::Document;
-use loopmeter::experiment::{
-    CellRows, ClockKind, ExecuteError, Execution, Experiment, Experiments, Host,
-};
+use loopmeter::experiment::{CellRows, ExecuteError, Execution, Experiment, Experiments, Host};
 use loopmeter::results::claims::{Claim, RowSources, Rule, Verdict, evaluate};
 use loopmeter::results::fit::Fit;
 use loopmeter::results::{RowSet, RowsError, Table};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::output;
+use super::output::{self, counted};
 use super::progress::Progress;
 use super::select::{Jobs, Selection};
 use super::signals::Interrupt;
@@ -37,7 +37,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let host = Host::here();
     let interrupt = Interrupt::listen();
     let progress = Progress::new();
-    let (mut experiments, mut claims, mut findings) = (0_usize, 0_usize, 0_usize);
+    let (mut experiments, mut claims, mut findings) = (0_u64, 0_u64, 0_u64);
     for experiment in selected.iter() {
         let mut show = |experiment: &Experiment, done| progress.show(experiment, done);
         let mut lab = Lab {
@@ -55,8 +55,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             Ok(checked) => checked,
         };
         experiments += 1;
-        claims += checked.claims;
-        findings += checked.findings.len();
+        claims += checked.claims as u64;
+        findings += checked.findings.len() as u64;
         for finding in &checked.findings {
             output::line(format_args!("{}: {finding}", experiment.name()))?;
         }
@@ -71,8 +71,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     output::line(format_args!(
         "{}, {}: {}",
-        output::count(experiments, "experiment"),
-        output::count(claims, "claim"),
+        counted(experiments, "experiment"),
+        counted(claims, "claim"),
         verdict(findings)
     ))?;
     Ok(if findings == 0 {
@@ -82,7 +82,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn verdict(findings: usize) -> String {
+fn verdict(findings: u64) -> String {
     match findings {
         0 => "all as committed".to_owned(),
         1 => "1 thing differs".to_owned(),

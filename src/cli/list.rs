@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::output;
-use crate::experiment::{ClockKind, Experiments};
+use crate::clock::ClockKind;
+use crate::experiment::Experiments;
 use crate::pricing::PriceList;
 use crate::scenario::{Scenario, builtin_names};
 

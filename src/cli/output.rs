@@ -38,11 +38,9 @@ pub(super) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// `1 claim`, `2 claims`.
+/// A number and what it counts: `1 cell`, `2 cells`.
 #[must_use]
-pub(super) fn count<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
-    match number {
-        one if one == N::from(1) => format!("1 {thing}"),
-        many => format!("{many} {thing}s"),
-    }
+pub(super) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }

@@ -1,11 +1,11 @@
 //! `loopmeter run`: experiments in; rows, tables and claims out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::output;
+use super::output::{self, counted};
 use super::progress::Progress;
 use super::select::{Jobs, Selection};
 use super::signals::Interrupt;
@@ -38,7 +38,7 @@ pub(super) struct RunArgs {
 /// What was done, in numbers.
 #[derive(Default)]
 struct Tally {
-    experiments: usize,
+    experiments: u64,
     cells: u64,
     held: usize,
     broken: usize,
@@ -126,18 +126,17 @@ impl Tally {
         }
     }
 
-    fn print(&self, out: &std::path::Path) -> Result<(), Failure> {
+    fn print(&self, out: &Path) -> Result<(), Failure> {
+        let quoted = match self.external {
+            0 => String::new(),
+            some => format!(", {some} quoted"),
+        };
         output::line(format_args!(
-            "{}, {}; claims: {} hold, {} do not{}; files in {}",
-            output::count(self.experiments, "experiment"),
-            output::count(self.cells, "cell"),
+            "{}, {}; claims: {} hold, {} do not{quoted}; files in {}",
+            counted(self.experiments, "experiment"),
+            counted(self.cells, "cell"),
             self.held,
             self.broken,
-            if self.external > 0 {
-                format!(", {} quoted", self.external)
-            } else {
-                String::new()
-            },
             out.display()
         ))?;
         if !self.skipped.is_empty() {

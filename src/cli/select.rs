@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::Failure;
-use crate::experiment::{ClockKind, Experiment, Experiments};
+use crate::clock::ClockKind;
+use crate::experiment::{Experiment, Experiments};
 
 /// Which experiments.
 #[derive(Debug, Args)]
@@ -25,8 +26,8 @@ pub(super) struct Selection {
 /// How many cells at a time.
 #[derive(Debug, Args)]
 pub(super) struct Jobs {
-    /// How many cells to run at a time [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    /// How many cells to run at a time, 256 at most [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
 }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use super::Experiment;
-use super::format::{self, ClockKind, RowFilter, RowKind, Selection, Where};
+use super::format::{self, RowFilter, RowKind, Selection, Where};
 use super::input::occurrences;
 use super::readout::{Matches, Reader};
 use super::sweep::printed;
+use crate::clock::ClockKind;
 use crate::money::PicoUsd;
 use crate::pricing::CHAPTER_PRICE;
 use crate::results::Cell as Printed;

@@ -6,11 +6,11 @@
 use rayon::prelude::*;
 
 use super::Experiment;
-use super::format::ClockKind;
 use super::host::Host;
 use super::live::{self, CellRunError};
 use super::measured::turn_columns;
 use super::sweep::CellError;
+use crate::clock::ClockKind;
 use crate::results::{Cell as Printed, Column, Kind};
 
 /// How many cells of one chunk there are for each thread.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::settings::{Dollars, Settings};
+use crate::clock::ClockKind;
 
 /// An experiment: what is fixed, what is swept, and what is read from the rows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -51,17 +52,6 @@ pub(super) struct ExperimentFile {
 
 fn once() -> u32 {
     1
-}
-
-/// Which clock a run lives by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ClockKind {
-    /// Time passes only when somebody waits: exact, and instant.
-    #[default]
-    Virtual,
-    /// The machine's clock.
-    Real,
 }
 
 /// How axes combine.

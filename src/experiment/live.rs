@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::execute::Stop;
-use super::format::ClockKind;
 use super::measured::{Ledger, Measured, Restored};
 use super::resources::{ResourceError, Resources};
 use super::settings::{Settings, Verdict};
+use crate::clock::ClockKind;
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
 use crate::message::Message;
 use crate::run::{

@@ -23,7 +23,7 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 
 pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
-pub use format::{ClockKind, RowKind};
+pub use format::RowKind;
 pub use host::Host;
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
@@ -34,6 +34,7 @@ pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
 use self::measured::Presence;
 use self::resources::Resources;
+use crate::clock::ClockKind;
 use crate::document::{Document, Findings, Problems, schema_of};
 
 /// An experiment that was read and checked.

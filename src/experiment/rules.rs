@@ -5,11 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use super::format::{ClockKind, ExperimentFile};
+use super::format::ExperimentFile;
 use super::input::pointer_of;
 use super::resources::latency_of;
 use super::settings::Settings;
 use super::sweep::Sweep;
+use crate::clock::ClockKind;
 use crate::document::Findings;
 use crate::run::policy::BudgetCheck;
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use crate::experiment::{ClockKind, Experiment};
+use crate::clock::ClockKind;
+use crate::experiment::Experiment;
 use crate::lab::publish::committed;
 use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
 use crate::results::RowSet;

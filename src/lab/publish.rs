@@ -1,6 +1,7 @@
 //! Making an experiment's results: rows stream into files, and what is read from them follows.
 
-use crate::experiment::{ClockKind, Execution, Experiment};
+use crate::clock::ClockKind;
+use crate::experiment::{Execution, Experiment};
 use crate::files::{Commit, write_file};
 use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
 use crate::results::digest::write_digests;

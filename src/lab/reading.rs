@@ -1,6 +1,7 @@
 //! From rows to what is read from them: the table, the fit, the claims.
 
-use crate::experiment::{ClockKind, Execution, Experiment, RowKind};
+use crate::clock::ClockKind;
+use crate::experiment::{Execution, Experiment, RowKind};
 use crate::lab::{Lab, LabError};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::{Printing, show};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::signals::interrupted;
-use crate::clock::{Clock, RealClock, Signal, VirtualClock};
+use crate::clock::{Clock, ClockKind, RealClock, Signal, VirtualClock};
 use crate::provider::Scripted;
 use crate::run::{CheckpointError, Harness, Machine, RunState, StopReason, Watchers, drive};
 use crate::scenario::Scenario;
-use crate::store::{CatalogKind, ClockKind, FileStore, Launch, Record};
+use crate::store::{CatalogKind, FileStore, Launch, Record};
 use crate::tools::{Catalog, Workspace};
 use crate::trace::TraceWriter;
 

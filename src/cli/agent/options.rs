@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{Place, Printing, parse_usd};
 use crate::cli::exit::Failure;
+use crate::clock::ClockKind;
 use crate::money::PicoUsd;
 use crate::pricing::{CHAPTER_PRICE, PriceList};
 use crate::provider::Latency;
@@ -15,7 +16,7 @@ use crate::run::policy::{
 };
 use crate::run::{RunSettings, RunState};
 use crate::scenario::Scenario;
-use crate::store::{CatalogKind, ClockKind, Launch};
+use crate::store::{CatalogKind, Launch};
 use crate::world;
 
 /// The turn cap where no limit is given.

@@ -131,7 +131,10 @@ impl Experiment {
             stop,
         } = execution;
         let jobs = match self.clock {
-            ClockKind::Virtual => jobs.max(1),
+            ClockKind::Virtual => {
+                let runs = usize::try_from(self.runs()).unwrap_or(usize::MAX);
+                jobs.clamp(1, runs.max(1))
+            }
             ClockKind::Real => 1,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;

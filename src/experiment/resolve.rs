@@ -1,7 +1,7 @@
 //! Everything that an experiment names outside its file, found and read: scenarios, folders,
 //! prices, tools and sub-agents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -135,14 +135,8 @@ impl Resolver<'_, '_> {
         let built_in = Catalog::chapter();
         let known: Vec<&str> = built_in.names().chain(names).collect();
         for (index, child) in file.subagent.iter().enumerate() {
-            for (at, tool) in child.tools.iter().flatten().enumerate() {
-                self.known(
-                    "tool",
-                    &format!("/subagent/{index}/tools/{at}"),
-                    tool,
-                    &known,
-                );
-            }
+            let named = child.tools.iter().flatten().map(String::as_str);
+            self.tool_list(&format!("/subagent/{index}/tools"), named, &known);
         }
         for (pointer, value) in occurrences(file, "tools") {
             let names = value
@@ -150,13 +144,29 @@ impl Resolver<'_, '_> {
                 .into_iter()
                 .flatten()
                 .filter_map(Value::as_str);
-            for (at, name) in names.enumerate() {
-                self.known("tool", &format!("{pointer}/{at}"), name, &known);
-            }
+            self.tool_list(&pointer, names, &known);
         }
         for (pointer, value) in occurrences(file, "descriptions") {
             for name in value.as_object().into_iter().flat_map(|table| table.keys()) {
                 self.known("tool", &child(&pointer, name), name, &known);
+            }
+        }
+    }
+
+    /// Every tool of a list is one that there is, and comes once.
+    fn tool_list<'n>(
+        &mut self,
+        pointer: &str,
+        names: impl Iterator<Item = &'n str>,
+        known: &[&str],
+    ) {
+        let mut before = BTreeSet::new();
+        for (at, name) in names.enumerate() {
+            let place = format!("{pointer}/{at}");
+            self.known("tool", &place, name, known);
+            if !before.insert(name) {
+                let message = format!("the tool `{name}` twice in one list");
+                self.findings.add(&place, &message, "keep it once");
             }
         }
     }

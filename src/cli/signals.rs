@@ -22,10 +22,10 @@ impl Interrupt {
                 .build();
             if let Ok(runtime) = runtime {
                 runtime.block_on(async {
-                    let signals = Signals::register();
+                    let interrupted = interrupted();
                     // Nobody waits for this any more only where nothing is left to interrupt.
                     let _ = listening.send(());
-                    next_of(signals).await;
+                    interrupted.await;
                 });
                 heard.0.store(true, Ordering::SeqCst);
             }
@@ -41,15 +41,15 @@ impl Interrupt {
     }
 }
 
-/// Waits for SIGINT or SIGTERM and returns its name.
-pub(super) async fn interrupted() -> &'static str {
-    next_of(Signals::register()).await
-}
-
-async fn next_of(signals: io::Result<Signals>) -> &'static str {
-    match signals {
-        Ok(signals) => signals.next().await,
-        Err(_) => std::future::pending().await,
+/// Listens for SIGINT and SIGTERM from this call on; the future is the name of the first. It is
+/// for calls within a runtime.
+pub(super) fn interrupted() -> impl Future<Output = &'static str> {
+    let signals = Signals::register();
+    async {
+        match signals {
+            Ok(signals) => signals.next().await,
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 

@@ -115,6 +115,7 @@ impl<'s> Stage<'s> {
         Ok(Measured {
             settings: self.settings,
             state: machine.into_state(),
+            catalog: self.catalog,
             ledger,
             wall,
             deleted: deleted.map(|entry| entry.path).collect(),

@@ -81,6 +81,20 @@ fn a_changed_tool_description_is_seen_in_every_prompt() {
 }
 
 #[test]
+fn a_description_of_as_many_tokens_is_seen_too() {
+    let folder = committed();
+    let words = "scenario = \"plan\"\n\
+                 descriptions = { list_files = \"List the names of the files.\" }";
+    folder.change("experiments/plan.toml", "scenario = \"plan\"", words);
+    let told = differs(&folder, "plan");
+    assert!(
+        told.starts_with("plan: cells.csv: row 1, column `transcript_sha256`: was "),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 2, "{told}");
+}
+
+#[test]
 fn missing_additional_and_stray_results_are_told() {
     let folder = committed();
     fs::remove_file(folder.path().join("results/plan/turns.csv")).unwrap();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::event::{Event, Observer};
-use crate::message::{FinishReason, to_json};
+use crate::event::{Event, Metering, Observer, UsageSource};
+use crate::message::{FinishReason, Usage, to_json};
 use crate::money::PicoUsd;
 
 /// Writes events as JSON lines; flushed line by line, so that a killed run leaves whole lines.
@@ -60,6 +60,15 @@ struct Line<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fields<'a> {
+    Attempt {
+        turn: u32,
+        number: u32,
+        outcome: &'static str,
+        status: Option<u16>,
+        #[serde(rename = "waitedMs")]
+        waited_ms: u64,
+        ms: u64,
+    },
     Turn {
         turn: u32,
         prompt_tokens: u64,
@@ -68,6 +77,10 @@ enum Fields<'a> {
         #[serde(rename = "costUsd")]
         cost_usd: Option<Box<RawValue>>,
         finish: Option<&'static str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        counted: Option<Counted>,
+        #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
+        first_token_ms: Option<u64>,
     },
     ToolStart {
         #[serde(rename = "toolName")]
@@ -103,12 +116,43 @@ enum Fields<'a> {
     },
 }
 
+/// Our own count of a turn's tokens, written where the provider's differs or is missing.
+#[derive(Serialize)]
+struct Counted {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    /// Whether the turn is billed by it, because the provider did not say.
+    billed: bool,
+}
+
+impl Counted {
+    fn of(usage: &Usage, metering: &Metering) -> Option<Self> {
+        let tokens = |usage: &Usage| (usage.prompt_tokens, usage.completion_tokens);
+        let billed = metering.source == UsageSource::Counted;
+        let counted = tokens(&metering.counted);
+        (billed || counted != tokens(usage)).then_some(Self {
+            prompt_tokens: counted.0,
+            completion_tokens: counted.1,
+            billed,
+        })
+    }
+}
+
 impl<'a> Line<'a> {
     fn new(run_id: &'a str, event: &'a Event) -> Self {
         let fields = match event {
+            Event::Attempt { turn, attempt } => Fields::Attempt {
+                turn: *turn,
+                number: attempt.number,
+                outcome: attempt.outcome.as_str(),
+                status: attempt.outcome.status(),
+                waited_ms: millis(attempt.waited),
+                ms: millis(attempt.took),
+            },
             Event::Turn {
                 turn,
                 usage,
+                metering,
                 cost,
                 finish,
                 ..
@@ -119,6 +163,8 @@ impl<'a> Line<'a> {
                 total_tokens: usage.total_tokens(),
                 cost_usd: dollars(*cost),
                 finish: finish.map(FinishReason::as_str),
+                counted: Counted::of(usage, metering),
+                first_token_ms: metering.first_token.map(millis),
             },
             Event::ToolStart {
                 tool_name,
@@ -134,14 +180,11 @@ impl<'a> Line<'a> {
                 tool_name,
                 took,
                 ok,
-            } => {
-                let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-                Fields::ToolResult {
-                    tool_name,
-                    ms,
-                    ok: *ok,
-                }
-            }
+            } => Fields::ToolResult {
+                tool_name,
+                ms: millis(*took),
+                ok: *ok,
+            },
             Event::ApprovalRequired {
                 tool_name,
                 args,
@@ -165,6 +208,10 @@ impl<'a> Line<'a> {
         };
         Self { run_id, fields }
     }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Dollars as a JSON number with every digit, not rounded through a float.
@@ -196,6 +243,11 @@ mod tests {
                     completion_tokens: 29,
                     ..Usage::default()
                 },
+                metering: Metering::agreed(Usage {
+                    prompt_tokens: 269,
+                    completion_tokens: 29,
+                    ..Usage::default()
+                }),
                 cost: PicoUsd::from_pico(1_570_000_000),
                 finish: Some(FinishReason::ToolCalls),
                 provider: Duration::from_millis(9),

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::clock::{BoxFuture, Clock, Signal};
+use crate::clock::BoxFuture;
+use crate::event::Metering;
 use crate::message::{FinishReason, ToolCall, Usage};
-use crate::provider::{Latency, Provider, ProviderError, Reply, Request};
+use crate::provider::{Latency, Provider, ProviderContext, ProviderError, Reply, Request};
 use crate::scenario::{Said, Scenario, results_text, turn_index};
 use crate::tokens;
 
@@ -50,6 +51,7 @@ impl Scripted {
                     message: Some(said),
                     finish: Some(FinishReason::Length),
                     usage,
+                    metering: Metering::agreed(usage),
                 }
             }
             _ => {
@@ -59,6 +61,7 @@ impl Scripted {
                     message: Some(said),
                     finish: Some(finish),
                     usage,
+                    metering: Metering::agreed(usage),
                 }
             }
         }
@@ -69,12 +72,11 @@ impl Provider for Scripted {
     fn complete<'a>(
         &'a self,
         request: Request<'a>,
-        clock: &'a dyn Clock,
-        signal: &'a Signal,
+        context: ProviderContext<'a>,
     ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
         Box::pin(async move {
             let wait = self.latency.of_turn(turn_index(request.messages));
-            clock.sleep(wait, signal).await?;
+            context.clock.sleep(wait, context.signal).await?;
             Ok(self.reply(request))
         })
     }

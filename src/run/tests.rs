@@ -8,7 +8,7 @@ use super::policy::{
 };
 use super::*;
 use crate::clock::{Clock, Signal, VirtualClock};
-use crate::event::{Event, Observer};
+use crate::event::{Event, Metering, Observer};
 use crate::message::{FinishReason, Message, ToolCall, Usage};
 use crate::money::PicoUsd;
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
@@ -515,6 +515,7 @@ fn reply(content: Option<&str>, calls: &[ToolCall]) -> Reply {
             completion_tokens: 10,
             ..Usage::default()
         },
+        metering: Metering::agreed(Usage::default()),
     }
 }
 
@@ -576,6 +577,7 @@ fn a_reply_without_a_choice_is_paid_for_and_fails_the_run() {
         message: None,
         finish: None,
         usage,
+        metering: Metering::agreed(usage),
     }]);
     let run = Bench::default().run(&provider, settings(Policy::default(), &cap(5)));
     assert_eq!(

@@ -4,6 +4,7 @@
 mod latency;
 mod recorded;
 mod scripted;
+pub mod wire;
 
 pub use latency::{Latency, LatencyError};
 pub use recorded::Recorded;

@@ -179,6 +179,13 @@ impl Clock for VirtualClock {
     }
 }
 
+/// The date and time of the machine, for deadlines that others give as a date.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the home of the real clock")]
+pub fn wall_clock() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}
+
 /// The machine's monotonic clock; needs a tokio runtime with time enabled.
 #[derive(Debug)]
 pub struct RealClock {

@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::files::write_atomically;
 use crate::message::to_json;
 use crate::provider::Latency;
+use crate::provider::wire::Delivery;
 use crate::run::RunState;
 
 /// The version of the record's format. A record of a newer version is refused, not guessed at.
-pub const FORMAT: u32 = 1;
+///
+/// Format 2 added runs against an endpoint; a record of format 1 reads as one of a scenario.
+pub const FORMAT: u32 = 2;
 
 const RECORD: &str = "run.json";
 const WORKSPACE: &str = "workspace";
@@ -47,17 +50,38 @@ pub enum CatalogKind {
     IdempotencyKeys,
 }
 
+/// Who answers a run's requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Model {
+    /// A scripted model.
+    Scripted {
+        /// The scenario's name.
+        scenario: String,
+        /// The scenario's text, so that a later change of the file does not change the run.
+        scenario_toml: String,
+        /// How long the model thinks.
+        latency: Latency,
+    },
+    /// A model behind an endpoint. The key is not stored: it is read anew from the environment.
+    Endpoint {
+        /// The endpoint's base URL.
+        base_url: String,
+        /// The model's name there.
+        model: String,
+        /// How replies travel.
+        delivery: Delivery,
+    },
+}
+
 /// What a run was started with, beside what its state holds: enough to take it up elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The scenario's text, so that a later change of the file does not change the run.
-    pub scenario_toml: String,
+    /// Who answers.
+    #[serde(flatten)]
+    pub model: Model,
     /// Which tools the run has.
     pub catalog: CatalogKind,
-    /// How long the scripted model thinks.
-    pub latency: Latency,
     /// Whose time the run takes.
     pub clock: ClockKind,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::event::{Event, Metering, Observer, UsageSource};
+use crate::event::{Attempt, Event, Metering, Observer, UsageSource};
 use crate::message::{FinishReason, Usage, to_json};
 use crate::money::PicoUsd;
 
@@ -60,15 +60,7 @@ struct Line<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fields<'a> {
-    Attempt {
-        turn: u32,
-        number: u32,
-        outcome: &'static str,
-        status: Option<u16>,
-        #[serde(rename = "waitedMs")]
-        waited_ms: u64,
-        ms: u64,
-    },
+    Attempt(AttemptLine),
     Turn {
         turn: u32,
         prompt_tokens: u64,
@@ -116,6 +108,30 @@ enum Fields<'a> {
     },
 }
 
+#[derive(Serialize)]
+struct AttemptLine {
+    turn: u32,
+    number: u32,
+    outcome: &'static str,
+    status: Option<u16>,
+    #[serde(rename = "waitedMs")]
+    waited_ms: u64,
+    ms: u64,
+}
+
+impl AttemptLine {
+    fn new(turn: u32, attempt: &Attempt) -> Self {
+        Self {
+            turn,
+            number: attempt.number,
+            outcome: attempt.outcome.as_str(),
+            status: attempt.outcome.status(),
+            waited_ms: millis(attempt.waited),
+            ms: millis(attempt.took),
+        }
+    }
+}
+
 /// Our own count of a turn's tokens, written where the provider's differs or is missing.
 #[derive(Serialize)]
 struct Counted {
@@ -141,14 +157,7 @@ impl Counted {
 impl<'a> Line<'a> {
     fn new(run_id: &'a str, event: &'a Event) -> Self {
         let fields = match event {
-            Event::Attempt { turn, attempt } => Fields::Attempt {
-                turn: *turn,
-                number: attempt.number,
-                outcome: attempt.outcome.as_str(),
-                status: attempt.outcome.status(),
-                waited_ms: millis(attempt.waited),
-                ms: millis(attempt.took),
-            },
+            Event::Attempt { turn, attempt } => Fields::Attempt(AttemptLine::new(*turn, attempt)),
             Event::Turn {
                 turn,
                 usage,
@@ -222,7 +231,15 @@ fn dollars(cost: PicoUsd) -> Option<Box<RawValue>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Usage;
+    use crate::event::AttemptOutcome;
+
+    fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
+        Usage {
+            prompt_tokens,
+            completion_tokens,
+            ..Usage::default()
+        }
+    }
 
     fn trace(events: &[Event]) -> String {
         let mut writer = TraceWriter::new(Vec::new());
@@ -286,6 +303,40 @@ mod tests {
 {"runId":"n1","type":"tool_result","toolName":"read_file","ms":1,"ok":false}
 {"runId":"n1","type":"approval_required","toolName":"read_file","args":"{}","callId":"c2"}
 {"runId":"n1","type":"run_stopped","status":"interrupted","reason":"approval","turns":2,"costUsd":0.00157}
+"#
+        );
+    }
+
+    #[test]
+    fn what_only_a_wire_can_say_is_written_only_where_there_is_one() {
+        let (reported, counted) = (usage(30, 4), usage(7, 2));
+        let lines = trace(&[
+            Event::Attempt {
+                turn: 1,
+                attempt: Attempt {
+                    number: 2,
+                    outcome: AttemptOutcome::Refused { status: 429 },
+                    waited: Duration::from_millis(20),
+                    took: Duration::from_millis(3),
+                },
+            },
+            Event::Turn {
+                turn: 1,
+                usage: reported,
+                metering: Metering {
+                    counted,
+                    source: UsageSource::Reported,
+                    first_token: Some(Duration::from_millis(5)),
+                },
+                cost: PicoUsd::ZERO,
+                finish: None,
+                provider: Duration::ZERO,
+            },
+        ]);
+        assert_eq!(
+            lines,
+            r#"{"runId":"n1","type":"attempt","turn":1,"number":2,"outcome":"refused","status":429,"waitedMs":20,"ms":3}
+{"runId":"n1","type":"turn","turn":1,"prompt_tokens":30,"completion_tokens":4,"total_tokens":34,"costUsd":0,"finish":null,"counted":{"prompt_tokens":7,"completion_tokens":2,"billed":false},"firstTokenMs":5}
 "#
         );
     }

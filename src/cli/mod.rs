@@ -2,6 +2,7 @@
 //! Only this module prints and reads the environment.
 
 mod agent;
+mod environment;
 mod exit;
 mod output;
 
@@ -27,7 +28,12 @@ enum Verb {
 
 const EXAMPLES: &str = "\
 Examples:
-  loopmeter agent start --scenario plan   # one scripted run, saved after every step";
+  loopmeter agent start --scenario plan   # one scripted run, saved after every step
+  LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
+
+Environment:
+  LLM_BASE_URL, LLM_MODEL, LLM_API_KEY    the endpoint of `agent start --provider endpoint`; the key
+                                          is sent as a bearer token, and never stored or printed";
 
 /// Runs the command line that the process was started with.
 #[must_use]

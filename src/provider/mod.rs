@@ -1,6 +1,8 @@
 //! Who answers a request: the scripted model, a recording, or anything else that implements
 //! [`Provider`].
 
+#[cfg(feature = "client")]
+pub mod http;
 mod latency;
 mod recorded;
 mod scripted;

@@ -87,6 +87,9 @@ pub enum EndpointError {
     /// The key cannot be sent in a header.
     #[error("the API key has characters that a header cannot carry")]
     BadKey,
+    /// The URL or the model's name contains the key, which would be stored with the run.
+    #[error("the base URL or the model's name contains the API key; give the key alone")]
+    KeyInView,
     /// No HTTPS connection can be trusted or made.
     #[error("cannot prepare HTTPS: {0}. Are the CA certificates installed?")]
     Tls(String),
@@ -119,7 +122,10 @@ impl Endpoint {
         };
         let url = Url::parse(base_url).map_err(|error| bad("", &error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(bad("", "it carries credentials, which belong in the API key"));
+            return Err(bad(
+                "",
+                "it carries credentials, which belong in the API key",
+            ));
         }
         if !matches!(url.scheme(), "http" | "https") {
             return Err(bad(base_url, "it is neither http nor https"));
@@ -213,6 +219,10 @@ impl Endpoint {
     pub(super) fn client(&self) -> Result<Client, EndpointError> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &self.api_key {
+            let in_view = |text: &str| key.redact(text) != text;
+            if in_view(self.base_url()) || in_view(&self.model) {
+                return Err(EndpointError::KeyInView);
+            }
             headers.insert(AUTHORIZATION, key.bearer()?);
         }
         let mut builder = Client::builder()
@@ -266,7 +276,10 @@ mod tests {
         assert!(!format!("{endpoint:?}").contains(KEY));
         assert!(!format!("{:?}", endpoint.client().unwrap()).contains(KEY));
         let said = format!("Incorrect API key provided: {KEY}.");
-        assert_eq!(endpoint.quote(&said), "Incorrect API key provided: [secret].");
+        assert_eq!(
+            endpoint.quote(&said),
+            "Incorrect API key provided: [secret]."
+        );
     }
 
     #[test]
@@ -283,7 +296,10 @@ mod tests {
             ("http://h/v1", "http://h/v1/chat/completions"),
             ("http://h/v1/", "http://h/v1/chat/completions"),
             ("https://h", "https://h/chat/completions"),
-            ("https://h/x?api-version=1", "https://h/x/chat/completions?api-version=1"),
+            (
+                "https://h/x?api-version=1",
+                "https://h/x/chat/completions?api-version=1",
+            ),
         ] {
             let endpoint = Endpoint::new(base, "m").unwrap();
             assert_eq!(endpoint.completions_url().as_str(), url);
@@ -292,15 +308,27 @@ mod tests {
 
     #[test]
     fn unusable_endpoints_are_refused_before_anything_is_sent() {
-        for base in ["", "h/v1", "ftp://h/", "http://user:hush@h/v1", "http://user@h/v1"] {
+        for base in [
+            "",
+            "h/v1",
+            "ftp://h/",
+            "http://user:hush@h/v1",
+            "http://user@h/v1",
+        ] {
             let error = Endpoint::new(base, "m").unwrap_err().to_string();
             assert!(error.contains("is no base URL"), "{base}: {error}");
             assert!(!error.contains("hush"), "{error}");
         }
-        assert!(matches!(Endpoint::new("http://h", ""), Err(EndpointError::NoModel)));
+        assert!(matches!(
+            Endpoint::new("http://h", ""),
+            Err(EndpointError::NoModel)
+        ));
         let endpoint = Endpoint::new("http://h", "m").unwrap();
         let client = endpoint.with_api_key(Secret::new("a\nb")).client();
         assert!(matches!(client, Err(EndpointError::BadKey)));
+        let endpoint = Endpoint::new(&format!("http://h/v1?key={KEY}"), "m").unwrap();
+        let client = endpoint.with_api_key(Secret::new(KEY)).client();
+        assert!(matches!(client, Err(EndpointError::KeyInView)));
     }
 
     #[test]
@@ -311,7 +339,11 @@ mod tests {
             ("http://[::1]:1/v1", true),
             ("http://example.org/v1", false),
         ] {
-            assert_eq!(Endpoint::new(base, "m").unwrap().is_loopback(), loopback, "{base}");
+            assert_eq!(
+                Endpoint::new(base, "m").unwrap().is_loopback(),
+                loopback,
+                "{base}"
+            );
         }
     }
 }

@@ -110,9 +110,18 @@ mod tests {
     fn delays_double_up_to_the_longest_less_a_quarter_at_most() {
         let policy = RetryPolicy::default();
         for turn in 0..200 {
-            for (number, most) in [(1, 500), (2, 1_000), (5, 8_000), (40, 8_000), (u32::MAX, 8_000)] {
+            for (number, most) in [
+                (1, 500),
+                (2, 1_000),
+                (5, 8_000),
+                (40, 8_000),
+                (u32::MAX, 8_000),
+            ] {
                 let delay = policy.delay(turn, number);
-                assert!(delay <= ms(most) && delay >= ms(most * 3 / 4), "{delay:?} of {most}");
+                assert!(
+                    delay <= ms(most) && delay >= ms(most * 3 / 4),
+                    "{delay:?} of {most}"
+                );
             }
         }
     }
@@ -132,7 +141,10 @@ mod tests {
 
     #[test]
     fn milliseconds_come_before_seconds_and_seconds_may_be_a_date() {
-        assert_eq!(asked(&[("retry-after-ms", "20"), ("retry-after", "9")]), Some(ms(20)));
+        assert_eq!(
+            asked(&[("retry-after-ms", "20"), ("retry-after", "9")]),
+            Some(ms(20))
+        );
         assert_eq!(asked(&[("retry-after", "2")]), Some(ms(2_000)));
         let until = ("retry-after", "Thu, 01 Jan 1970 00:00:11 GMT");
         assert_eq!(asked(&[until]), Some(ms(10_000)));

@@ -137,7 +137,8 @@ mod tests {
             end in ending(),
             cuts in prop::collection::vec(1_usize..7, 0..80),
         ) {
-            let stream: String = texts.iter().map(|t| format!("data: {t}{end}: c{end}{end}")).collect();
+            let events: Vec<_> = texts.iter().map(|t| format!("data: {t}{end}: c{end}{end}")).collect();
+            let stream = events.concat();
             let mut rest = stream.as_bytes();
             let mut pieces = Vec::new();
             for cut in cuts {

@@ -1,14 +1,14 @@
 //! Who answers a request: the scripted model, a recording, or anything else that implements
 //! [`Provider`].
 
-mod latency;
 mod recorded;
 mod scripted;
 pub mod wire;
 
-pub use latency::{Latency, LatencyError};
 pub use recorded::Recorded;
-pub use scripted::Scripted;
+pub use scripted::{Scripted, reply_with};
+
+pub use crate::scenario::{Latency, LatencyError, Pace};
 
 use crate::clock::{BoxFuture, Clock, Signal, Stopped};
 use crate::message::{FinishReason, Message, ToolDefinition, Usage};

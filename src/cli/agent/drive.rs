@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Printing, show};
 use crate::cli::exit::{Exit, Failure};
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
-use crate::provider::Scripted;
+use crate::provider::{Latency, Scripted};
 use crate::run::{CheckpointError, Harness, Machine, RunState, StopReason, Watchers, drive};
 use crate::scenario::Scenario;
 use crate::store::{CatalogKind, ClockKind, FileStore, Launch, Record};
@@ -48,7 +48,10 @@ fn catalog(kind: CatalogKind) -> Catalog {
 fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Result<bool, Failure> {
     let id = machine.state().run_id.clone();
     let scenario = Scenario::from_toml(&launch.scenario, &launch.scenario_toml)?;
-    let provider = Scripted::new(Arc::new(scenario)).with_latency(launch.latency);
+    let provider = match launch.latency.clone() {
+        Latency::None => Scripted::new(Arc::new(scenario)),
+        latency => Scripted::new(Arc::new(scenario)).with_latency(latency),
+    };
     let workspace = Workspace::open_folder(&store.workspace(&id)?)
         .map_err(|error| Failure::could_not_do(&error))?;
     let clock = clock(launch.clock, machine.state().elapsed);

@@ -29,11 +29,11 @@ pub struct Metering {
 }
 
 impl Metering {
-    /// Of a reply in one piece whose provider reports `usage` by the rule that we count by.
+    /// Of a reply in one piece whose provider reports its usage, where we count `counted`.
     #[must_use]
-    pub const fn agreed(usage: Usage) -> Self {
+    pub const fn reported(counted: Usage) -> Self {
         Self {
-            counted: usage,
+            counted,
             source: UsageSource::Reported,
             first_token: None,
         }

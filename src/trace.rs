@@ -260,7 +260,7 @@ mod tests {
                     completion_tokens: 29,
                     ..Usage::default()
                 },
-                metering: Metering::agreed(Usage {
+                metering: Metering::reported(Usage {
                     prompt_tokens: 269,
                     completion_tokens: 29,
                     ..Usage::default()

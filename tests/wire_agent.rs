@@ -1,5 +1,5 @@
 //! `loopmeter agent` against an endpoint: what it sends, what it stores, what it says.
-#![cfg(feature = "cli")]
+#![cfg(all(test, feature = "cli"))]
 
 #[path = "wire/mod.rs"]
 #[expect(dead_code, reason = "the commands drive their runs themselves")]

@@ -1,6 +1,6 @@
 //! The client against an endpoint that says exactly what a test wants: every shape of reply has
 //! one outcome, a legal transcript and the right ledger.
-#![cfg(feature = "client")]
+#![cfg(all(test, feature = "client"))]
 
 #[path = "wire/mod.rs"]
 #[cfg(test)]

@@ -3,14 +3,14 @@
 
 #[cfg(feature = "client")]
 pub mod http;
-mod latency;
 mod recorded;
 mod scripted;
 pub mod wire;
 
-pub use latency::{Latency, LatencyError};
 pub use recorded::Recorded;
-pub use scripted::Scripted;
+pub use scripted::{Scripted, reply_with};
+
+pub use crate::scenario::{Latency, LatencyError, Pace};
 
 use std::fmt;
 

@@ -515,7 +515,7 @@ fn reply(content: Option<&str>, calls: &[ToolCall]) -> Reply {
             completion_tokens: 10,
             ..Usage::default()
         },
-        metering: Metering::agreed(Usage::default()),
+        metering: Metering::reported(Usage::default()),
     }
 }
 
@@ -577,7 +577,7 @@ fn a_reply_without_a_choice_is_paid_for_and_fails_the_run() {
         message: None,
         finish: None,
         usage,
-        metering: Metering::agreed(usage),
+        metering: Metering::reported(usage),
     }]);
     let run = Bench::default().run(&provider, settings(Policy::default(), &cap(5)));
     assert_eq!(

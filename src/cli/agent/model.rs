@@ -117,10 +117,11 @@ pub(super) fn provider(model: &Model) -> Result<Box<dyn Provider>, Failure> {
             scenario_toml,
             latency,
         } => {
-            let scenario = Scenario::from_toml(scenario, scenario_toml)?;
-            Ok(Box::new(
-                Scripted::new(Arc::new(scenario)).with_latency(*latency),
-            ))
+            let scenario = Arc::new(Scenario::from_toml(scenario, scenario_toml)?);
+            Ok(Box::new(match latency.clone() {
+                Latency::None => Scripted::new(scenario),
+                latency => Scripted::new(scenario).with_latency(latency),
+            }))
         }
         Model::Endpoint {
             base_url,

@@ -219,3 +219,40 @@ impl Observer for Ledger {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_tells_turns_requests_and_attempts_apart() {
+        let mut ledger = Ledger::default();
+        let mut see = |event: Event| ledger.observe("r", Duration::ZERO, &event);
+        for (turn, number, outcome) in [
+            (1, 1, AttemptOutcome::Answered),
+            (2, 1, AttemptOutcome::Refused { status: 429 }),
+            (2, 2, AttemptOutcome::Cut),
+            (2, 3, AttemptOutcome::Aborted),
+        ] {
+            let attempt = Attempt {
+                number,
+                outcome,
+                waited: Duration::ZERO,
+                took: Duration::ZERO,
+            };
+            see(Event::Attempt { turn, attempt });
+        }
+        see(Event::Turn {
+            turn: 1,
+            usage: Usage::default(),
+            metering: Metering::reported(Usage::default()),
+            cost: PicoUsd::ZERO,
+            finish: None,
+            provider: Duration::ZERO,
+        });
+        assert_eq!(
+            (ledger.turns, ledger.requests(), ledger.retries()),
+            (1, 2, 2)
+        );
+    }
+}

@@ -335,3 +335,37 @@ fn io_error(path: &Path, source: io::Error) -> StoreError {
         source,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_of_format_1_reads_as_one_of_a_scenario() {
+        let text = r#"{"scenario":"plan","scenario_toml":"x","catalog":"chapter","latency":{"distribution":"constant","ms":5},"clock":"real"}"#;
+        let launch: Launch = serde_json::from_str(text).unwrap();
+        let model = Model::Scripted {
+            scenario: "plan".to_owned(),
+            scenario_toml: "x".to_owned(),
+            latency: Latency::Constant { ms: 5 },
+        };
+        assert_eq!(launch.model, model);
+    }
+
+    #[test]
+    fn a_launch_against_an_endpoint_is_stored_in_three_words_and_reads_back() {
+        let launch = Launch {
+            model: Model::Endpoint {
+                base_url: "http://h/v1".to_owned(),
+                model: "m".to_owned(),
+                delivery: Delivery::StreamedWithUsage,
+            },
+            catalog: CatalogKind::Chapter,
+            clock: ClockKind::Real,
+        };
+        let text = to_json(&launch);
+        let expected = r#"{"base_url":"http://h/v1","model":"m","delivery":"streamed_with_usage","catalog":"chapter","clock":"real"}"#;
+        assert_eq!(text, expected);
+        assert_eq!(serde_json::from_str::<Launch>(&text).unwrap(), launch);
+    }
+}

@@ -1,6 +1,9 @@
 //! `loopmeter agent` against an endpoint: what it sends, what it stores, what it says.
 #![cfg(feature = "cli")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by its panic"
+)]
 
 #[path = "wire/mod.rs"]
 #[expect(dead_code, reason = "the commands drive their runs themselves")]

@@ -1,7 +1,10 @@
 //! The client against an endpoint that says exactly what a test wants: every shape of reply has
 //! one outcome, a legal transcript and the right ledger.
 #![cfg(feature = "client")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by its panic"
+)]
 
 #[path = "wire/mod.rs"]
 mod wire;

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::environment::{self, API_KEY, BASE_URL, MODEL};
 use crate::cli::exit::Failure;
-use crate::provider::http::{Endpoint, EndpointError, HttpProvider, Secret};
+use crate::provider::http::{Endpoint, EndpointError, HttpProvider, RetryPolicy, Secret};
 use crate::provider::wire::Delivery;
 use crate::provider::{Latency, Provider, Scripted};
 use crate::scenario::Scenario;
@@ -130,7 +130,12 @@ pub(super) fn provider(model: &Model) -> Result<Box<dyn Provider>, Failure> {
         } => {
             let mut endpoint = Endpoint::new(base_url, model)
                 .map_err(|error| unusable(&error))?
-                .with_delivery(*delivery);
+                .with_delivery(*delivery)
+                .with_retry(RetryPolicy {
+                    // Processes that are refused together must not come back together.
+                    seed: std::process::id().into(),
+                    ..RetryPolicy::default()
+                });
             if let Some(key) = environment::read(API_KEY)? {
                 endpoint = endpoint.with_api_key(Secret::new(key));
             }

@@ -110,7 +110,6 @@ impl<'a> Attempt<'a> {
 
     /// Sends `body` and reads what comes. Whatever ends it early drops the connection.
     pub(super) async fn run(&self, client: &Client, body: String) -> Result<Read, Ended> {
-        self.context.signal.check(self.context.clock.now())?;
         let request = client
             .post(self.endpoint.completions_url())
             .header(CONTENT_TYPE, "application/json")
@@ -184,11 +183,12 @@ impl<'a> Attempt<'a> {
         self.endpoint.quote(&words.join(": "))
     }
 
-    /// Whether the reply is a stream: as its type says, or as was asked where it does not say.
+    /// Whether the reply is a stream: as its type says, or as was asked where that is no help.
     fn comes_in_events(&self, headers: &HeaderMap) -> bool {
         match headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes) {
             Some(kind) if kind.starts_with(b"text/event-stream") => true,
             Some(kind) if kind.starts_with(b"application/json") => false,
+            Some(kind) if kind.starts_with(b"text/html") => false,
             _ => self.endpoint.delivery().is_streamed(),
         }
     }

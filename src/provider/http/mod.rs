@@ -68,6 +68,8 @@ impl HttpProvider {
         .body();
         let mut patience = Patience::new(&self.endpoint, turn_index(request.messages));
         loop {
+            // What is stopped before it is sent is no attempt.
+            context.signal.check(context.clock.now())?;
             if !patience.wait.is_zero() {
                 context.clock.sleep(patience.wait, context.signal).await?;
             }

@@ -18,3 +18,5 @@ pub mod world;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
+pub mod server;

@@ -39,7 +39,8 @@ impl Scripted {
         let answer = self
             .scenario
             .answer(turn, &|| results_text(request.messages));
-        reply_with(answer, request.prompt_tokens, request.max_completion_tokens)
+        let (sent, most) = (request.prompt_tokens, request.max_completion_tokens);
+        reply_with(answer, sent, most, &completion_tokens)
     }
 }
 
@@ -60,10 +61,16 @@ impl Provider for Scripted {
 }
 
 /// The reply that gives `answer` to a request of `prompt_tokens` tokens, cut to `most` tokens.
+/// `count` counts the tokens of a reply, as [`tokens::count_completion`] does.
 #[must_use]
-pub fn reply_with(answer: Answer, prompt_tokens: u64, most: Option<u64>) -> Reply {
+pub fn reply_with(
+    answer: Answer,
+    prompt_tokens: u64,
+    most: Option<u64>,
+    count: &dyn Fn(&Said) -> u64,
+) -> Reply {
     let Answer { said, usage: fixed } = answer;
-    let completion_tokens = completion_tokens(&said);
+    let completion_tokens = count(&said);
     let (said, finish, completion_tokens) = match most {
         Some(most) if completion_tokens > most => {
             let said = cut(said, most);

@@ -51,6 +51,7 @@ pub(super) struct StepFile {
 /// Figures of a reply's usage; those that are left out are counted.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the keys are those of the wire")]
 struct UsageFile {
     /// Tokens sent.
     prompt_tokens: Option<u64>,

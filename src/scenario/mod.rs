@@ -1,6 +1,7 @@
 //! What a scripted model says: an answer chosen by how far the conversation is and by what the
 //! tools have said so far, and by nothing else, so that a killed run resumes against it.
 
+mod any;
 mod check;
 mod fault;
 mod file;
@@ -13,6 +14,7 @@ use std::path::Path;
 use regex::Regex;
 use serde_json::Value;
 
+pub use self::any::{AnyReply, AnyScenario, DeclaredTool};
 pub use self::fault::{Fault, FaultKind, RetryAfter};
 pub use self::latency::{Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};

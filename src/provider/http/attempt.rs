@@ -12,7 +12,7 @@ use super::endpoint::Endpoint;
 use super::read::Read;
 use super::retry;
 use super::sse::EventParser;
-use crate::clock::{Stopped, wall_clock};
+use crate::clock::{Stopped, since_1970};
 use crate::event::AttemptOutcome;
 use crate::provider::ProviderContext;
 use crate::provider::wire::{Chunk, Completion, DONE, ErrorBody};
@@ -207,7 +207,7 @@ impl<'a> Attempt<'a> {
             _ => body,
         };
         let message = self.reason(&message);
-        let again = match retry::asked_wait(&headers, wall_clock()) {
+        let again = match retry::asked_wait(&headers, since_1970()) {
             _ if !retry::is_passing(status) => Again::Never,
             Some(wait) => Again::After(wait),
             None => Again::Soon,

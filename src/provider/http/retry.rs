@@ -67,8 +67,9 @@ pub(super) const fn is_passing(status: u16) -> bool {
 }
 
 /// The wait that the endpoint asks for: `retry-after-ms`, or else `Retry-After` in seconds or as
-/// a date, which is compared with the endpoint's own `Date` where it sends one.
-pub(super) fn asked_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+/// a date, which is compared with the endpoint's own `Date` where it sends one, or else with `now`,
+/// the time since 1970.
+pub(super) fn asked_wait(headers: &HeaderMap, now: Duration) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok();
     if let Some(ms) = text("retry-after-ms").and_then(number) {
@@ -83,7 +84,7 @@ pub(super) fn asked_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duratio
     // A date that has passed asks for no wait.
     Some(
         until
-            .duration_since(date.unwrap_or(now))
+            .duration_since(date.unwrap_or(SystemTime::UNIX_EPOCH + now))
             .unwrap_or_default(),
     )
 }
@@ -103,7 +104,7 @@ mod tests {
         for (name, value) in headers {
             map.insert(*name, HeaderValue::from_static(value));
         }
-        asked_wait(&map, SystemTime::UNIX_EPOCH + ms(1_000))
+        asked_wait(&map, ms(1_000))
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub enum RequestError {
         /// What the parser says, with line and column.
         reason: String,
     },
+    /// The body holds more values than anybody means.
+    #[error("the body holds more than {MOST_VALUES} JSON values")]
+    TooManyValues,
     /// The body is JSON and not an object.
     #[error("the body must be a JSON object, not {found}")]
     NotAnObject {
@@ -69,7 +72,7 @@ impl RequestError {
     #[must_use]
     pub fn param(&self) -> Option<&str> {
         match self {
-            Self::NotJson { .. } | Self::NotAnObject { .. } => None,
+            Self::NotJson { .. } | Self::TooManyValues | Self::NotAnObject { .. } => None,
             Self::Missing { param }
             | Self::WrongType { param, .. }
             | Self::WrongValue { param, .. } => Some(param),
@@ -83,7 +86,7 @@ impl RequestError {
             Self::NotJson { .. } => "invalid_json",
             Self::NotAnObject { .. } | Self::WrongType { .. } => "invalid_type",
             Self::Missing { .. } => "missing_required_parameter",
-            Self::WrongValue { .. } => "invalid_value",
+            Self::TooManyValues | Self::WrongValue { .. } => "invalid_value",
         }
     }
 }
@@ -131,6 +134,9 @@ impl Incoming {
     /// # Errors
     /// The first thing that is wrong in it.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
+        if has_too_many_values(body) {
+            return Err(RequestError::TooManyValues);
+        }
         let value: Value = serde_json::from_slice(body).map_err(|error| RequestError::NotJson {
             reason: error.to_string(),
         })?;
@@ -188,8 +194,30 @@ impl Incoming {
     /// The JSON text over which the tools are counted.
     #[must_use]
     pub fn tools_text(&self) -> Option<String> {
-        self.tools.as_ref().map(|tools| to_json(tools))
+        self.tools.as_ref().map(to_json)
     }
+}
+
+/// The most JSON values of a body. A value takes some 70 bytes in memory and can take two in the
+/// body, so the size of the body alone bounds little.
+const MOST_VALUES: usize = 1_000_000;
+
+/// Whether a body has more than [`MOST_VALUES`], told by the separators outside its strings.
+fn has_too_many_values(body: &[u8]) -> bool {
+    if body.len() <= MOST_VALUES {
+        return false;
+    }
+    let (mut values, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' | b':' if !in_string => values += 1,
+            _ => {}
+        }
+    }
+    values > MOST_VALUES
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -430,145 +458,4 @@ const fn type_of(value: &Value) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refused(body: &str) -> (String, Option<String>, &'static str) {
-        let error = Incoming::parse(body.as_bytes()).unwrap_err();
-        let param = error.param().map(str::to_owned);
-        (error.to_string(), param, error.code())
-    }
-
-    fn with(parameter: &str) -> String {
-        format!(r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],{parameter}}}"#)
-    }
-
-    #[test]
-    fn parameters_are_listed_in_order_so_that_each_is_found() {
-        assert!(PARAMETERS.is_sorted_by(|a, b| a.0 < b.0));
-    }
-
-    #[test]
-    fn a_wrong_request_is_refused_with_the_parameter_that_is_to_blame() {
-        for (body, param, code) in [
-            ("", None, "invalid_json"),
-            ("{\"model\":\"m\",}", None, "invalid_json"),
-            ("\u{feff}{}", None, "invalid_json"),
-            ("[]", None, "invalid_type"),
-            ("{}", Some("model"), "missing_required_parameter"),
-            (r#"{"model":7}"#, Some("model"), "invalid_type"),
-            (
-                r#"{"model":"m"}"#,
-                Some("messages"),
-                "missing_required_parameter",
-            ),
-            (
-                r#"{"model":"m","messages":{}}"#,
-                Some("messages"),
-                "invalid_type",
-            ),
-            (
-                r#"{"model":"m","messages":[]}"#,
-                Some("messages"),
-                "invalid_value",
-            ),
-            (
-                r#"{"model":"m","messages":[1]}"#,
-                Some("messages[0]"),
-                "invalid_type",
-            ),
-            (
-                r#"{"model":"m","messages":[{}]}"#,
-                Some("messages[0].role"),
-                "missing_required_parameter",
-            ),
-            (
-                r#"{"model":"m","messages":[{"role":"boss"}]}"#,
-                Some("messages[0].role"),
-                "invalid_value",
-            ),
-            (
-                r#"{"model":"m","messages":[{"role":"user","content":1}]}"#,
-                Some("messages[0].content"),
-                "invalid_type",
-            ),
-            (&with(r#""tools":[1]"#), Some("tools[0]"), "invalid_type"),
-            (
-                &with(r#""temperature":"hot""#),
-                Some("temperature"),
-                "invalid_type",
-            ),
-            (
-                &with(r#""max_tokens":0"#),
-                Some("max_tokens"),
-                "invalid_value",
-            ),
-            (
-                &with(r#""max_completion_tokens":1.5"#),
-                Some("max_completion_tokens"),
-                "invalid_type",
-            ),
-            (&with(r#""n":2"#), Some("n"), "invalid_value"),
-            (
-                &with(r#""stream_options":{}"#),
-                Some("stream_options"),
-                "invalid_value",
-            ),
-            (
-                &with(r#""stream":true,"stream_options":{"include_usage":1}"#),
-                Some("stream_options.include_usage"),
-                "invalid_type",
-            ),
-        ] {
-            let (message, at, word) = refused(body);
-            assert_eq!((at.as_deref(), word), (param, code), "{body}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_body_nested_without_end_is_refused() {
-        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(refused(&deep).2, "invalid_json");
-    }
-
-    #[test]
-    fn unknown_parameters_are_accepted_and_listed() {
-        let body = with(r#""zeta":1,"user":"u","alpha":null,"tools":null,"stream":null"#);
-        let incoming = Incoming::parse(body.as_bytes()).unwrap();
-        assert_eq!(incoming.unknown, ["zeta", "alpha"]);
-        assert_eq!(incoming.tools, None);
-        assert_eq!(incoming.delivery, Delivery::Whole);
-    }
-
-    #[test]
-    fn what_is_counted_keeps_the_keys_in_the_order_received() {
-        let body = r#"{ "messages" : [ {"content" : "hi", "role" : "user", "a" : 1.0} ],
-            "tools" : [ {"z" : 1, "a" : {"function": {}}} ], "model" : "m"}"#;
-        let incoming = Incoming::parse(body.as_bytes()).unwrap();
-        let texts: Vec<_> = incoming.message_texts().collect();
-        assert_eq!(texts, [r#"{"content":"hi","role":"user","a":1}"#]);
-        let tools = incoming.tools_text();
-        assert_eq!(tools.as_deref(), Some(r#"[{"z":1,"a":{"function":{}}}]"#));
-    }
-
-    #[test]
-    fn messages_are_read_by_their_meaning() {
-        let body = r#"{"model":"m","messages":[
-            {"role":"developer","content":"be brief"},
-            {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}},7]},
-            {"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"o"},{"type":"text","text":"k"}]}]}"#;
-        let incoming = Incoming::parse(body.as_bytes()).unwrap();
-        let received: Vec<_> = incoming.received().collect();
-        assert_eq!(received[0].role, Role::System);
-        assert_eq!(received[1].text, None);
-        let call = ReceivedCall {
-            id: "c1",
-            name: "f",
-            arguments: "{}",
-        };
-        assert_eq!(received[1].calls[0], call);
-        assert_eq!(received[1].calls.len(), 2);
-        assert_eq!(received[2].text.as_deref(), Some("ok"));
-        assert_eq!(received[2].tool_call_id, Some("c1"));
-    }
-}
+mod tests;

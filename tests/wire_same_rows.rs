@@ -9,16 +9,33 @@
 #[path = "wire/served.rs"]
 mod served;
 
+use std::sync::Arc;
+
+use loopmeter::provider::Provider;
 use loopmeter::provider::wire::Delivery;
-use loopmeter::run::RunSettings;
 use loopmeter::run::policy::{Approval, Dedupe, Policy};
+use loopmeter::run::{RunSettings, RunState, SubAgent};
 use loopmeter::scenario::builtin_names;
 use loopmeter::server::Config;
+use loopmeter::tools::Catalog;
 
-use served::{Care, Way, catalog, provider, run, settings, timeless};
+use served::{Care, Seen, Way, provider, run, settings, timeless};
 
-/// The three runs of `scenario` under `settings`, all of which must be one.
-async fn compare(base_url: &str, scenario: &str, settings: &RunSettings) {
+/// The chapter's tools, and a sub-agent that is asked in the same way.
+fn catalog(researcher: Arc<dyn Provider>) -> Catalog {
+    let research = SubAgent::new(
+        ("research", "Investigate."),
+        "",
+        researcher,
+        Arc::new(Catalog::chapter()),
+        settings(),
+    );
+    Catalog::chapter().with(Arc::new(research)).unwrap()
+}
+
+/// The three runs of `scenario` under `settings`, all of which must be one; returns how many
+/// attempts they made on the wire.
+async fn compare(base_url: &str, scenario: &str, settings: &RunSettings) -> u32 {
     let ask = async |way| {
         let ask = |scenario: &str| provider(way, base_url, scenario, Care::default());
         let catalog = catalog(ask("research"));
@@ -32,18 +49,24 @@ async fn compare(base_url: &str, scenario: &str, settings: &RunSettings) {
     assert_eq!(in_process.0.attempts, 0);
     assert_eq!(plain.0.attempts, plain.0.requests);
     assert_eq!(streamed.0.attempts, streamed.0.requests);
+    let attempts = |(run, _): &(RunState, Seen)| run.attempts + run.children.attempts;
+    let attempts = attempts(&plain) + attempts(&streamed);
     let expected = timeless(in_process);
     assert!(expected.0.turns > 0);
     assert_eq!(timeless(plain), expected, "{scenario}, plain");
     assert_eq!(timeless(streamed), expected, "{scenario}, streamed");
+    attempts
 }
 
 /// Compares every scenario that is part of the library.
 fn compare_all(settings: &RunSettings) {
     served::with_server(Config::default(), async |served| {
+        let mut attempts = 0;
         for scenario in builtin_names() {
-            compare(&served.base_url("same"), scenario, settings).await;
+            attempts += compare(&served.base_url(scenario), scenario, settings).await;
         }
+        let attempts = usize::try_from(attempts).unwrap();
+        assert_eq!(served.exchanges(attempts).await.len(), attempts);
     });
 }
 

@@ -139,6 +139,10 @@ fn cut(said: Said, most: u64) -> Said {
             break;
         }
     }
+    if kept.tool_calls.is_empty() {
+        // A message that calls nothing has prose, if only an empty one.
+        kept.content.get_or_insert_default();
+    }
     kept
 }
 

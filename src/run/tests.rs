@@ -161,7 +161,7 @@ fn a_capped_run_goes_on_under_a_higher_cap_as_if_it_had_never_stopped() {
     let mut stopped = bench.run(&scripted("runaway"), settings(Policy::default(), &cap(8)));
     stopped.settings.stop = cap(20).to_vec();
     let resumed = bench.drive(&scripted("runaway"), stopped, |machine| {
-        machine.take_up().unwrap()
+        machine.take_up().unwrap();
     });
     let straight = run("runaway", Policy::default(), &cap(20));
     assert_eq!(

@@ -11,10 +11,10 @@ use loopmeter::provider::http::{Endpoint, HttpProvider, RetryPolicy, Timeouts};
 use loopmeter::provider::wire::Delivery;
 use loopmeter::provider::{Provider, Scripted};
 use loopmeter::run::{
-    Harness, Machine, RunSettings, RunState, SubAgent, Watchers, drive, policy::StopCondition,
+    Harness, Machine, RunSettings, RunState, Watchers, drive, policy::StopCondition,
 };
 use loopmeter::scenario::Scenario;
-use loopmeter::server::{Config, Log, Server};
+use loopmeter::server::{Config, Exchange, Log, Server};
 use loopmeter::tools::{Catalog, Template, Workspace};
 use loopmeter::world;
 use tokio::net::TcpListener;
@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 /// The endpoint, as a test sees it.
 pub(crate) struct Served {
     port: u16,
-    pub(crate) log: Log,
+    log: Log,
 }
 
 impl Served {
@@ -30,12 +30,26 @@ impl Served {
     pub(crate) fn base_url(&self, run: &str) -> String {
         format!("http://127.0.0.1:{}/runs/{run}/v1", self.port)
     }
+
+    /// What the endpoint has seen, once that is as many exchanges as are expected: it learns of
+    /// those that the client gave up a little later than the client.
+    pub(crate) async fn exchanges(&self, expected: usize) -> Vec<Exchange> {
+        let (clock, never) = (RealClock::starting_at(Duration::ZERO), Signal::new());
+        for _ in 0..1_000 {
+            if self.log.snapshot().len() >= expected {
+                break;
+            }
+            clock.sleep(Duration::from_millis(5), &never).await.unwrap();
+        }
+        let exchanges = self.log.snapshot();
+        exchanges.iter().map(|one| Exchange::clone(one)).collect()
+    }
 }
 
 /// Serves as `config` says while `test` runs, both on one thread.
 pub(crate) fn with_server<T>(config: Config, test: impl AsyncFnOnce(Served) -> T) -> T {
     // The first count loads the tokenizer, which is no time of anybody's.
-    loopmeter::tokens::count("warm");
+    assert!(loopmeter::tokens::count("warm") > 0);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -89,18 +103,6 @@ pub(crate) fn settings() -> RunSettings {
     let prices = PriceList::builtin().unwrap();
     let price = prices.get(CHAPTER_PRICE).unwrap().clone();
     RunSettings::new(price).stop_when(StopCondition::MaxTurns { turns: 12 })
-}
-
-/// The chapter's tools, and a sub-agent that is asked in the same way.
-pub(crate) fn catalog(researcher: Arc<dyn Provider>) -> Catalog {
-    let research = SubAgent::new(
-        ("research", "Investigate."),
-        "",
-        researcher,
-        Arc::new(Catalog::chapter()),
-        settings(),
-    );
-    Catalog::chapter().with(Arc::new(research)).unwrap()
 }
 
 /// What came of a run.

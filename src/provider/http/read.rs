@@ -76,15 +76,18 @@ impl Read {
     }
 }
 
-/// What was said, so that it can be sent back: an empty prose beside calls is none, as streamed
-/// and plain replies disagree about it, and every call has an id.
+/// What was said, so that it can be sent back: every call has an id, and an empty prose, about
+/// which streamed and plain replies disagree, stands only where there is no call beside it.
 fn transcribable((content, mut tool_calls): (Option<String>, Vec<ToolCall>), turn: u32) -> Said {
     for (number, call) in tool_calls.iter_mut().enumerate() {
         if call.id.is_empty() {
             call.id = format!("call_{turn}_{number}");
         }
     }
-    let content = content.filter(|text| !text.is_empty() || tool_calls.is_empty());
+    let content = match tool_calls.as_slice() {
+        [] => Some(content.unwrap_or_default()),
+        _ => content.filter(|text| !text.is_empty()),
+    };
     Said {
         content,
         tool_calls,
@@ -135,6 +138,18 @@ mod tests {
         );
         assert_eq!(reply.metering.source, UsageSource::Counted);
         assert_eq!(reply.finish, None);
+    }
+
+    #[test]
+    fn a_choice_that_says_nothing_is_an_empty_prose() {
+        for body in [
+            r#"{"choices":[{"message":{"content":null}}]}"#,
+            r#"{"choices":[{"message":{"content":""}}]}"#,
+            r#"{"choices":[{}]}"#,
+        ] {
+            let said = reply(body).message.unwrap();
+            assert_eq!(said.content.as_deref(), Some(""), "{body}");
+        }
     }
 
     #[test]

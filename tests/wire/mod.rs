@@ -83,8 +83,8 @@ pub(crate) fn retry() -> RetryPolicy {
 pub(crate) fn timeouts() -> Timeouts {
     Timeouts {
         connect: Duration::from_secs(5),
-        idle: Duration::from_millis(150),
-        attempt: Duration::from_millis(600),
+        idle: Duration::from_millis(300),
+        attempt: Duration::from_millis(1_500),
     }
 }
 

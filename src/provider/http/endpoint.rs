@@ -60,11 +60,12 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// Ten seconds to connect, a minute of silence, ten minutes in all.
+    /// Ten seconds to connect, five minutes of silence, as a model may think that long between two
+    /// pieces and a retry is billed again, and ten minutes in all.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            idle: Duration::from_secs(60),
+            idle: Duration::from_secs(300),
             attempt: Duration::from_secs(600),
         }
     }

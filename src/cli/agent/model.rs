@@ -8,11 +8,12 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::environment::{self, API_KEY, BASE_URL, MODEL};
 use crate::cli::exit::Failure;
+use crate::clock::ClockKind;
 use crate::provider::http::{Endpoint, EndpointError, HttpProvider, RetryPolicy, Secret};
 use crate::provider::wire::Delivery;
 use crate::provider::{Latency, Provider, Scripted};
 use crate::scenario::Scenario;
-use crate::store::{ClockKind, Model};
+use crate::store::Model;
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,7 +83,12 @@ impl ModelArgs {
     }
 
     fn scripted(&self, scenario: &str) -> Result<Model, Failure> {
-        let scenario = Scenario::load(scenario, Path::new("experiments"))?;
+        let scenario = match Path::new(scenario) {
+            file if file.extension().is_some_and(|ending| ending == "toml") => {
+                Scenario::read(file)?
+            }
+            _ => Scenario::load(scenario, Path::new("experiments"))?,
+        };
         Ok(Model::Scripted {
             scenario: scenario.name().to_owned(),
             scenario_toml: scenario.source().to_owned(),

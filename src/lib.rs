@@ -64,3 +64,5 @@ pub mod experiment;
 pub mod lab;
 #[cfg(feature = "cli")]
 pub mod results;
+#[cfg(feature = "cli")]
+pub mod server;

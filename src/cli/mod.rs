@@ -3,6 +3,7 @@
 
 mod agent;
 mod check;
+mod environment;
 mod exit;
 mod list;
 mod output;
@@ -49,6 +50,11 @@ Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
   loopmeter check                         # are the committed results still true?
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
+  LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
+
+Environment:
+  LLM_BASE_URL, LLM_MODEL, LLM_API_KEY    the endpoint of `agent start --provider endpoint`; the key
+                                          is sent as a bearer token, and never stored or printed.
 
 Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;
 3 the work could not be done; 130 stopped by a signal.";

@@ -4,6 +4,8 @@
 mod agent;
 mod exit;
 mod output;
+mod serve;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -23,11 +25,15 @@ struct Cli {
 enum Verb {
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
+    /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  loopmeter agent start --scenario plan   # one scripted run, saved after every step";
+  loopmeter agent start --scenario plan   # one scripted run, saved after every step
+  loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1";
 
 /// Runs the command line that the process was started with.
 #[must_use]
@@ -35,6 +41,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Agent(args) => agent::run(args),
+        Verb::Serve(args) => serve::run(&args),
     };
     outcome.unwrap_or_else(|failure| report(&failure)).into()
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use loopmeter::message::{FinishReason, Message, to_json};
-use loopmeter::provider::wire::{ChatRequest, Chunk, Delivery, ModelList, finish_reason};
+use loopmeter::provider::wire::{
+    ChatRequest, Chunk, Completion, Delivery, ModelList, finish_reason,
+};
 use loopmeter::provider::{Reply, Request, Scripted};
 use loopmeter::scenario::{Said, Scenario, builtin_names};
 use loopmeter::server::{Config, Oddity, Outcome};

@@ -11,6 +11,7 @@ mod progress;
 mod run;
 mod schema;
 mod select;
+mod serve;
 mod signals;
 
 use std::process::ExitCode;
@@ -43,6 +44,9 @@ enum Verb {
     Schema(schema::SchemaArgs),
     /// Print a script that completes this program in a shell
     Completions(schema::CompletionsArgs),
+    /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -50,6 +54,7 @@ Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
   loopmeter check                         # are the committed results still true?
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
+  loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -70,6 +75,7 @@ pub fn main() -> ExitCode {
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),
+        Verb::Serve(args) => serve::run(&args),
     };
     outcome.unwrap_or_else(|failure| report(&failure)).into()
 }

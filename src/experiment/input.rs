@@ -15,7 +15,12 @@ use crate::results::Kind;
 pub(super) fn mend_axes(mended: &mut Mended) {
     let schema = schema_of::<Settings>();
     let axes = mended.document().json().get("axis").cloned();
-    for (index, axis) in axes.iter().flat_map(Value::as_array).flatten().enumerate() {
+    for (index, axis) in axes
+        .iter()
+        .filter_map(Value::as_array)
+        .flatten()
+        .enumerate()
+    {
         let pointer = format!("/axis/{index}");
         let setting = axis.get("setting").and_then(Value::as_str);
         let list = list_schema(&schema, setting.unwrap_or_default());

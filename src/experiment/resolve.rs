@@ -135,8 +135,8 @@ impl Resolver<'_, '_> {
         let built_in = Catalog::chapter();
         let known: Vec<&str> = built_in.names().chain(names).collect();
         for (index, child) in file.subagent.iter().enumerate() {
-            let named = child.tools.iter().flatten().map(String::as_str);
-            self.tool_list(&format!("/subagent/{index}/tools"), named, &known);
+            let listed = child.tools.iter().flatten().map(String::as_str);
+            self.tool_list(&format!("/subagent/{index}/tools"), listed, &known);
         }
         for (pointer, value) in occurrences(file, "tools") {
             let names = value

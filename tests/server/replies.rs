@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use loopmeter::event::Metering;
 use loopmeter::message::{FinishReason, Message, to_json};
 use loopmeter::provider::wire::{
     ChatRequest, Chunk, Completion, Delivery, ModelList, finish_reason,
@@ -47,10 +48,12 @@ fn assemble(chunks: &[Chunk]) -> Reply {
         }
         finish = finish.or(choice.finish_reason.clone());
     }
+    let usage = usage.unwrap().usage().unwrap();
     Reply {
         message: Some(said),
         finish: finish.as_deref().and_then(finish_reason),
-        usage: usage.unwrap().usage().unwrap(),
+        usage,
+        metering: Metering::reported(usage),
     }
 }
 
@@ -58,10 +61,12 @@ fn assemble(chunks: &[Chunk]) -> Reply {
 fn whole(body: &str) -> Reply {
     let mut completion: Completion = serde_json::from_str(body).unwrap();
     let choice = completion.choices.remove(0);
+    let usage = completion.usage.unwrap().usage().unwrap();
     Reply {
         message: Some(choice.message.into()),
         finish: choice.finish_reason.as_deref().and_then(finish_reason),
-        usage: completion.usage.unwrap().usage().unwrap(),
+        usage,
+        metering: Metering::reported(usage),
     }
 }
 

@@ -24,6 +24,7 @@ const ORDER: &[&str] = &[
     "store",
     "results",
     "experiment",
+    "lab",
     "cli",
 ];
 

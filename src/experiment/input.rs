@@ -15,7 +15,12 @@ use crate::results::Kind;
 pub(super) fn mend_axes(mended: &mut Mended) {
     let schema = schema_of::<Settings>();
     let axes = mended.document().json().get("axis").cloned();
-    for (index, axis) in axes.iter().flat_map(Value::as_array).flatten().enumerate() {
+    for (index, axis) in axes
+        .iter()
+        .filter_map(Value::as_array)
+        .flatten()
+        .enumerate()
+    {
         let pointer = format!("/axis/{index}");
         let setting = axis.get("setting").and_then(Value::as_str);
         let list = list_schema(&schema, setting.unwrap_or_default());
@@ -165,8 +170,8 @@ fn check_cases(findings: &mut Findings<'_>, file: &ExperimentFile) {
 /// Reads every value once in its place, so that no cell can fail to be read later.
 fn check_values(findings: &mut Findings<'_>, file: &ExperimentFile) {
     for setting in SettingName::all() {
-        for (pointer, value) in occurrences(file, &setting) {
-            let value = written_money(findings.document(), &pointer, &setting, value);
+        for (pointer, value) in occurrences(file, setting) {
+            let value = written_money(findings.document(), &pointer, setting, value);
             let alone = Map::from_iter([(setting.clone(), value)]);
             if let Err(error) = serde_json::from_value::<Settings>(Value::Object(alone)) {
                 let help = "see the setting's description in `loopmeter schema`";

@@ -6,6 +6,8 @@
 //! document and reports through [`Findings`], at the same kind of place.
 
 mod excerpt;
+#[cfg(test)]
+pub(crate) mod faults;
 mod findings;
 mod mend;
 mod problem;

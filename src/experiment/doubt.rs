@@ -53,9 +53,9 @@ pub(super) fn possible_columns(
     file: &ExperimentFile,
     sweep: &Sweep,
 ) -> BTreeSet<String> {
-    let mut settings = SettingName::all();
-    settings.retain(|setting| may_be_swept(findings, file, setting));
-    let mut columns = BTreeSet::from_iter(settings);
+    let settings = SettingName::all().iter();
+    let swept = settings.filter(|setting| may_be_swept(findings, file, setting));
+    let mut columns: BTreeSet<String> = swept.cloned().collect();
     if !file.case.is_empty() || !findings.is_certain("/case") {
         columns.insert("case".to_owned());
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use super::settings::{Dollars, Settings};
 use crate::clock::ClockKind;
+use crate::document::schema_of;
 
 /// An experiment: what is fixed, what is swept, and what is read from the rows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -83,10 +85,13 @@ pub(super) struct SettingName(pub(super) String);
 
 impl SettingName {
     /// Every key of the closed set.
-    pub(super) fn all() -> Vec<String> {
-        let schema = schemars::schema_for!(Settings);
-        let properties = schema.get("properties").and_then(Value::as_object);
-        properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+    pub(super) fn all() -> &'static [String] {
+        static ALL: LazyLock<Vec<String>> = LazyLock::new(|| {
+            let schema = schema_of::<Settings>();
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+        });
+        &ALL
     }
 }
 

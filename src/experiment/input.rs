@@ -170,8 +170,8 @@ fn check_cases(findings: &mut Findings<'_>, file: &ExperimentFile) {
 /// Reads every value once in its place, so that no cell can fail to be read later.
 fn check_values(findings: &mut Findings<'_>, file: &ExperimentFile) {
     for setting in SettingName::all() {
-        for (pointer, value) in occurrences(file, &setting) {
-            let value = written_money(findings.document(), &pointer, &setting, value);
+        for (pointer, value) in occurrences(file, setting) {
+            let value = written_money(findings.document(), &pointer, setting, value);
             let alone = Map::from_iter([(setting.clone(), value)]);
             if let Err(error) = serde_json::from_value::<Settings>(Value::Object(alone)) {
                 let help = "see the setting's description in `loopmeter schema`";

@@ -24,7 +24,8 @@ impl Labels {
         if is_large || sweep.labels().is_empty() {
             return Ok(Self::default());
         }
-        if findings.is_sound("/axis") && findings.is_sound("/case") {
+        let mut places = ["/axis", "/case", "/combine"].iter();
+        if places.all(|place| findings.is_sound(place)) {
             return Ok(Self {
                 cells: Some(of_cells(sweep)?),
                 axes: Vec::new(),
@@ -86,12 +87,12 @@ fn of_cells(sweep: &Sweep) -> Result<RowSet, RowsError> {
     Ok(labels)
 }
 
-/// The labels of the axes of a product of which nothing is wrong, nor of another of their setting.
+/// The labels of the axes of which nothing is wrong, nor of another of their setting.
 fn of_sound_axes(findings: &Findings<'_>, sweep: &Sweep) -> Result<Vec<RowSet>, RowsError> {
-    let Shape::Product(axes) = sweep.shape() else {
+    let (Shape::Product(axes) | Shape::Zip(axes)) = sweep.shape() else {
         return Ok(Vec::new());
     };
-    if !findings.are_certain("", &["axis", "case", "combine"]) {
+    if !findings.are_certain("", &["axis", "case"]) {
         return Ok(Vec::new());
     }
     let is_sound = |setting: &str| {

@@ -144,4 +144,6 @@ pub fn schema() -> Value {
 }
 
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod tests;

@@ -252,4 +252,6 @@ pub fn results_text(messages: &[Message]) -> String {
 }
 
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ use super::exchange::Asked;
 use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
 use super::memo::{Memo, hash};
-use super::received::Received;
+use super::received::{Received, Recent};
 use super::route::{self, Refusal, Response, Route, route};
 use super::socket;
 use super::stream::Stream;
@@ -32,6 +32,7 @@ pub(super) struct Shared {
     pub(super) log: Log,
     pub(super) clock: Arc<RealClock>,
     memo: Arc<Memo>,
+    recent: Arc<Recent>,
     ledger: Ledger,
     exchanges: AtomicU64,
     /// Bytes of bodies that may still be read, in KiB.
@@ -58,6 +59,7 @@ impl Shared {
             log,
             clock: Arc::new(RealClock::starting_at(std::time::Duration::ZERO)),
             memo: Arc::default(),
+            recent: Arc::default(),
             ledger: Ledger::default(),
             exchanges: AtomicU64::new(0),
             bodies: Semaphore::new(bodies),
@@ -120,13 +122,13 @@ impl Shared {
         shown.is_some_and(|shown| hash(shown) == hash(key.as_bytes()))
     }
 
-    async fn received(&self, body: Bytes) -> Result<Received, Refusal> {
+    async fn received(&self, body: Bytes) -> Result<Arc<Received>, Refusal> {
         if body.len() < LARGE {
-            return Ok(Received::read(&body, &self.memo)?);
+            return Ok(self.recent.read(&body, &self.memo)?);
         }
         let _turn = self.large.acquire().await;
-        let memo = Arc::clone(&self.memo);
-        let read = tokio::task::spawn_blocking(move || Received::read(&body, &memo)).await;
+        let (memo, recent) = (Arc::clone(&self.memo), Arc::clone(&self.recent));
+        let read = tokio::task::spawn_blocking(move || recent.read(&body, &memo)).await;
         let lost = |_| Refusal::new(500, "server_error", "server_error", "the body was lost");
         Ok(read.map_err(lost)??)
     }
@@ -153,7 +155,7 @@ struct Asking<'a> {
 
 /// A request that can be answered.
 struct Understood {
-    received: Received,
+    received: Arc<Received>,
     script: Script,
     /// The latency and the fault of this request alone.
     pace: Option<Pace>,

@@ -19,4 +19,6 @@ pub mod world;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cli")]
+pub mod meter;
+#[cfg(feature = "cli")]
 pub mod server;

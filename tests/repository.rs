@@ -22,8 +22,11 @@ const ORDER: &[&str] = &[
     "run",
     "trace",
     "store",
+    "server",
     "results",
+    "meter",
     "experiment",
+    "lab",
     "cli",
 ];
 

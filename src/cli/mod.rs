@@ -5,11 +5,13 @@ mod agent;
 mod check;
 mod exit;
 mod list;
+mod meter;
 mod output;
 mod progress;
 mod run;
 mod schema;
 mod select;
+mod serve;
 mod signals;
 
 use std::process::ExitCode;
@@ -36,6 +38,12 @@ enum Verb {
     Check(check::CheckArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
+    /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
+    /// Run somebody's agent against the scripted model, and print its bill
+    #[command(after_help = meter::EXAMPLES)]
+    Meter(meter::MeterArgs),
     /// List experiments, scenarios or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
@@ -49,6 +57,8 @@ Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
   loopmeter check                         # are the committed results still true?
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
+  loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
+  loopmeter meter -- python agent.py      # what does my agent cost?
 
 Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;
 3 the work could not be done; 130 stopped by a signal.";
@@ -61,6 +71,8 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Agent(args) => agent::run(args),
+        Verb::Serve(args) => serve::run(&args),
+        Verb::Meter(args) => meter::run(args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

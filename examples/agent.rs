@@ -23,7 +23,12 @@ fn main() -> ExitCode {
 }
 
 /// Runs the agent and returns its exit code.
-pub fn run() -> u8 {
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an agent says what came of it"
+)]
+pub(crate) fn run() -> u8 {
     match Agent::from_environment().and_then(|agent| agent.answer("What is in the notes?")) {
         Ok(Some(answer)) => {
             println!("{answer}");

@@ -56,10 +56,6 @@ impl Harness {
         }
     }
 
-    pub(super) const fn is_command(&self) -> bool {
-        matches!(self, Self::Command(_))
-    }
-
     /// The clock that the experiment's rows are measured on.
     pub(super) const fn clock(&self, written: ClockKind) -> ClockKind {
         match self {

@@ -299,5 +299,6 @@ fn of_status(status: ExitStatus) -> CommandEnd {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

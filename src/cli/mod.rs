@@ -6,6 +6,7 @@ mod check;
 mod environment;
 mod exit;
 mod list;
+mod meter;
 mod output;
 mod progress;
 mod run;
@@ -38,15 +39,18 @@ enum Verb {
     Check(check::CheckArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
+    /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
+    /// Run somebody's agent against the scripted model, and print its bill
+    #[command(after_help = meter::EXAMPLES)]
+    Meter(meter::MeterArgs),
     /// List experiments, scenarios or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
     Schema(schema::SchemaArgs),
     /// Print a script that completes this program in a shell
     Completions(schema::CompletionsArgs),
-    /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
-    #[command(after_help = serve::EXAMPLES)]
-    Serve(serve::ServeArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -55,6 +59,7 @@ Examples:
   loopmeter check                         # are the committed results still true?
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
+  loopmeter meter -- python agent.py      # what does my agent cost?
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -72,10 +77,11 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Agent(args) => agent::run(args),
+        Verb::Serve(args) => serve::run(&args),
+        Verb::Meter(args) => meter::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),
-        Verb::Serve(args) => serve::run(&args),
     };
     outcome.unwrap_or_else(|failure| report(&failure)).into()
 }

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use clap::Args;
 use tokio::net::TcpListener;
@@ -11,8 +10,9 @@ use tokio::sync::broadcast::error::RecvError;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::signals::interrupted;
-use crate::scenario::{AnyScenario, Fault, Pace, Scenario, ScenarioError};
-use crate::server::{Config, Library, Log, Script, Server, TurnIndex};
+use crate::meter::script;
+use crate::scenario::{Fault, Pace, ScenarioError};
+use crate::server::{Config, Library, Log, Server, TurnIndex};
 
 /// `loopmeter serve`.
 #[derive(Debug, Args)]
@@ -107,26 +107,10 @@ async fn serve(args: &ServeArgs, config: Config) -> Result<Exit, Failure> {
 
 /// One scenario, or all of them.
 fn library(reference: Option<&str>) -> Result<Library, ScenarioError> {
-    let Some(reference) = reference else {
-        return Ok(Library::default());
-    };
-    if let Some(any) = AnyScenario::named(reference) {
-        return Ok(Library::Only(Script::Any(any)));
-    }
-    let scenario = Scenario::load(reference, Path::new("experiments")).map_err(with_any)?;
-    Ok(Library::Only(Script::Written(Arc::new(scenario))))
-}
-
-/// The error with the names of the scenarios that no file holds.
-fn with_any(error: ScenarioError) -> ScenarioError {
-    match error {
-        ScenarioError::Unknown { name, mut known } => {
-            known.extend(AnyScenario::ALL.map(|any| any.as_str().to_owned()));
-            known.sort_unstable();
-            ScenarioError::Unknown { name, known }
-        }
-        ScenarioError::Read(error) => ScenarioError::Read(error),
-    }
+    reference.map_or_else(
+        || Ok(Library::default()),
+        |reference| Ok(Library::Only(script(reference, Path::new("experiments"))?)),
+    )
 }
 
 /// Where the server is, and how an agent is pointed at it.

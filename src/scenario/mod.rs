@@ -14,11 +14,11 @@ use std::path::Path;
 use regex::Regex;
 use serde_json::Value;
 
-pub use self::any::{AnyReply, AnyScenario, DeclaredTool};
+pub use self::any::{AnyReply, AnyScenario, DeclaredTool, is_answering_tool};
 pub use self::fault::{Fault, FaultKind, RetryAfter};
 pub use self::latency::{Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
-pub use self::spec::SpecError;
+pub use self::spec::{SpecError, parse_span};
 
 use self::file::ScenarioFile;
 use crate::document::{Document, Problems, ReadError, schema_of};

@@ -52,6 +52,13 @@ pub struct AnyReply {
 
 /// Tools by which some frameworks want the answer given.
 const ANSWERING_TOOLS: [&str; 2] = ["final_answer", "final_result"];
+
+/// Whether a tool of this name is one by which some frameworks want the answer given.
+#[must_use]
+pub fn is_answering_tool(name: &str) -> bool {
+    ANSWERING_TOOLS.contains(&name)
+}
+
 /// The answer, where it is prose.
 const ANSWER: &str = "That is done.";
 const UNKNOWN_TOOL: &str = "no_such_tool";
@@ -104,7 +111,7 @@ impl AnyScenario {
     /// The reply at a turn to a request that declares `tools`. Without tools, it is prose.
     #[must_use]
     pub fn reply(self, turn: u32, tools: &[DeclaredTool<'_>], seed: u64) -> AnyReply {
-        let is_answering = |tool: &&DeclaredTool<'_>| ANSWERING_TOOLS.contains(&tool.name);
+        let is_answering = |tool: &&DeclaredTool<'_>| is_answering_tool(tool.name);
         let answering = tools.iter().find(is_answering);
         let mut usable: Vec<_> = tools.iter().filter(|tool| !is_answering(tool)).collect();
         if usable.is_empty() {

@@ -1,34 +1,128 @@
-//! Files that are never seen half-written: write beside, sync, rename.
+//! Files that are never seen half-written: written beside, synced, renamed into place.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
-/// Replaces the file at `path` by `bytes`, or leaves it as it was.
-///
-/// The bytes go to a temporary file in the same folder, which is synced and then renamed; the
-/// folder is synced too, so that the rename survives a power cut.
-///
-/// # Errors
-/// Whatever the file system says; nothing is left behind then.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = folder_of(path);
-    let mut beside = tempfile::Builder::new()
-        .prefix(".loopmeter-")
-        .tempfile_in(folder)?;
-    beside.write_all(bytes)?;
-    persist(beside, path)
+use tempfile::NamedTempFile;
+
+/// A file that appears under its name when it is complete; dropped before that, it leaves
+/// nothing behind.
+#[derive(Debug)]
+pub struct AtomicFile {
+    path: PathBuf,
+    temporary: BufWriter<NamedTempFile>,
 }
 
-/// Syncs `beside`, gives it its place at `path`, and syncs the folder.
+/// What committing a file did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// The file is new or has new bytes.
+    Written,
+    /// The file had these bytes already and was left alone.
+    Unchanged,
+}
+
+/// A file that could not be written: which, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", path.display())]
+pub struct WriteError {
+    /// The file, or the folder for it.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub problem: WriteProblem,
+}
+
+/// Why a file could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteProblem {
+    /// A file has the name that a folder needs.
+    #[error("a file stands where a folder is needed: move it away or choose another folder")]
+    FileInPlace,
+    /// A folder has the name that the file needs.
+    #[error("a folder stands where a file is to be written: move it away")]
+    FolderInPlace,
+    /// The operating system refused.
+    #[error("cannot be written: {0}; make the folder writable or choose another one")]
+    Io(#[from] io::Error),
+}
+
+/// Writes a whole file at once, unless it has these bytes already.
 ///
 /// # Errors
-/// Whatever the file system says; the temporary file is removed then.
-pub fn persist(beside: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
-    beside.as_file().sync_all()?;
-    make_readable(beside.as_file())?;
-    beside.persist(path).map_err(|failed| failed.error)?;
-    File::open(folder_of(path))?.sync_all()
+/// [`WriteError`]; the file is then as it was.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<Commit, WriteError> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes).map_err(at(path))?;
+    file.commit()
+}
+
+impl AtomicFile {
+    /// Begins a file that will be called `path`; makes its folder if need be.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the folder or a file in it cannot be made.
+    pub fn create(path: &Path) -> Result<Self, WriteError> {
+        let folder = folder_of(path);
+        fs::create_dir_all(folder).map_err(|error| folder_error(folder, error))?;
+        if path.is_dir() {
+            return Err(WriteError {
+                path: path.to_owned(),
+                problem: WriteProblem::FolderInPlace,
+            });
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".loopmeter-").suffix(".tmp");
+        // The default of 0600 would make results private; the process's umask decides instead.
+        #[cfg(unix)]
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        #[cfg(unix)]
+        builder.permissions(permissions);
+        let temporary = builder.tempfile_in(folder).map_err(at(folder))?;
+        Ok(Self {
+            path: path.to_owned(),
+            temporary: BufWriter::new(temporary),
+        })
+    }
+
+    /// Puts the file into its place, durably.
+    ///
+    /// # Errors
+    /// [`WriteError`]; what stood there before still stands.
+    pub fn commit(self) -> Result<Commit, WriteError> {
+        let path = self.path;
+        let temporary = self
+            .temporary
+            .into_inner()
+            .map_err(|error| at(&path)(error.into_error()))?;
+        if same_bytes(temporary.path(), &path) {
+            return Ok(Commit::Unchanged);
+        }
+        temporary.as_file().sync_all().map_err(at(&path))?;
+        temporary
+            .persist(&path)
+            .map_err(|error| at(&path)(error.error))?;
+        sync_folder(folder_of(&path)).map_err(at(&path))?;
+        Ok(Commit::Written)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.flush()
+    }
+}
+
+pub(crate) fn at<E: Into<WriteProblem>>(path: &Path) -> impl FnOnce(E) -> WriteError {
+    let path = path.to_owned();
+    move |error| WriteError {
+        path,
+        problem: error.into(),
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -38,15 +132,44 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Temporary files are private to their owner; results are meant to be read.
-#[cfg(unix)]
-fn make_readable(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+/// Names the file that stands in a folder's place, if that is why the folder cannot be made.
+fn folder_error(folder: &Path, error: io::Error) -> WriteError {
+    let in_place = folder.ancestors().find(|ancestor| ancestor.is_file());
+    match in_place {
+        Some(file) => WriteError {
+            path: file.to_owned(),
+            problem: WriteProblem::FileInPlace,
+        },
+        None => at(folder)(error),
+    }
 }
 
+/// Whether two files can be read and have the same bytes.
+fn same_bytes(one: &Path, other: &Path) -> bool {
+    let (Ok(one), Ok(other)) = (File::open(one), File::open(other)) else {
+        return false;
+    };
+    let length = |file: &File| file.metadata().map(|metadata| metadata.len()).ok();
+    if length(&one).is_none() || length(&one) != length(&other) {
+        return false;
+    }
+    // Of equal length, so the files differ only where a pair of bytes does.
+    let mut pairs = BufReader::new(one)
+        .bytes()
+        .zip(BufReader::new(other).bytes());
+    pairs.all(|pair| matches!(pair, (Ok(a), Ok(b)) if a == b))
+}
+
+/// Makes a rename in a folder durable.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Folders cannot be synced here; the rename itself is still atomic.
 #[cfg(not(unix))]
-fn make_readable(_: &File) -> io::Result<()> {
+#[expect(clippy::unnecessary_wraps, reason = "the same shape on every system")]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -54,22 +177,51 @@ fn make_readable(_: &File) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_file_is_replaced_whole_and_nothing_else_stays_in_the_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.csv");
-        write_atomically(&path, b"old").unwrap();
-        write_atomically(&path, b"new").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
     }
 
     #[test]
-    fn a_folder_that_is_a_file_is_an_error_and_leaves_it_alone() {
+    fn the_same_bytes_are_not_written_again() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("results");
-        std::fs::write(&file, "mine").unwrap();
-        assert!(write_atomically(&file.join("a.csv"), b"x").is_err());
-        assert_eq!(std::fs::read(&file).unwrap(), b"mine");
+        let path = folder.path().join("table.md");
+        assert_eq!(write_file(&path, b"abc").unwrap(), Commit::Written);
+        assert_eq!(write_file(&path, b"abc").unwrap(), Commit::Unchanged);
+        assert_eq!(write_file(&path, b"abd").unwrap(), Commit::Written);
+        assert_eq!(write_file(&path, b"abdc").unwrap(), Commit::Written);
+        assert_eq!(fs::read(&path).unwrap(), b"abdc");
+        assert_eq!(names(folder.path()), ["table.md"]);
+    }
+    #[test]
+    fn a_file_in_a_folders_place_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("results");
+        fs::write(&results, "").unwrap();
+        for below in ["cells.csv", "plan/cells.csv"] {
+            let error = write_file(&results.join(below), b"x").unwrap_err();
+            assert_eq!(error.path, results, "{below}");
+            assert!(
+                matches!(error.problem, WriteProblem::FileInPlace),
+                "{error}"
+            );
+        }
+        let error = write_file(folder.path(), b"x").unwrap_err();
+        assert!(
+            matches!(error.problem, WriteProblem::FolderInPlace),
+            "{error}"
+        );
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_written_file_is_not_executable_and_its_owner_can_write_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_file(&path, b"a").unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o700, 0o600);
+        assert_eq!(mode & 0o111, 0);
     }
 }

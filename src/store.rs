@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::write_atomically;
+use crate::clock::ClockKind;
+use crate::files::{WriteError, write_file};
 use crate::message::to_json;
 use crate::provider::Latency;
 use crate::run::RunState;
@@ -19,22 +20,6 @@ const WORKSPACE: &str = "workspace";
 const TRACE: &str = "trace.jsonl";
 const STOP_REQUEST: &str = "stop-request";
 const MOST_ID_CHARS: usize = 64;
-
-/// Whose time a run takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(
-    feature = "cli",
-    derive(clap::ValueEnum),
-    value(rename_all = "snake_case")
-)]
-pub enum ClockKind {
-    /// Exact and instant.
-    #[default]
-    Virtual,
-    /// The machine's.
-    Real,
-}
 
 /// Which tools a run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,6 +108,9 @@ pub enum StoreError {
         /// Its format.
         found: u32,
     },
+    /// The run could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The file system says no.
     #[error("{}: {source}", path.display())]
     Io {
@@ -186,8 +174,8 @@ impl FileStore {
     /// [`StoreError::Io`]; the earlier record stands then.
     pub fn save(&self, record: &Record) -> Result<(), StoreError> {
         let path = self.folder_of(&record.run.run_id)?.join(RECORD);
-        write_atomically(&path, to_json(record).as_bytes())
-            .map_err(|source| io_error(&path, source))
+        write_file(&path, to_json(record).as_bytes())?;
+        Ok(())
     }
 
     /// The record of a run.
@@ -270,7 +258,8 @@ impl FileStore {
     pub fn request_stop(&self, id: &str, reason: &str) -> Result<(), StoreError> {
         self.load(id)?;
         let path = self.folder_of(id)?.join(STOP_REQUEST);
-        write_atomically(&path, reason.as_bytes()).map_err(|source| io_error(&path, source))
+        write_file(&path, reason.as_bytes())?;
+        Ok(())
     }
 
     /// The reason of a request to stop, where somebody has left one.

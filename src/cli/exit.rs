@@ -104,7 +104,7 @@ impl From<ScenarioError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Io { .. } => Self::could_not_do(&error),
+            StoreError::Io { .. } | StoreError::Write(_) => Self::could_not_do(&error),
             _ => Self::wrong_input(&error),
         }
     }

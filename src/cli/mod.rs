@@ -2,8 +2,15 @@
 //! Only this module prints and reads the environment.
 
 mod agent;
+mod check;
 mod exit;
+mod list;
 mod output;
+mod progress;
+mod run;
+mod schema;
+mod select;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -21,20 +28,42 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Run experiments and write their rows, tables and claims
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::RunArgs),
+    /// Run again, and say what differs from what is committed
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::CheckArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
+    /// List experiments, scenarios or prices
+    List(list::ListArgs),
+    /// Print the JSON Schema of experiment or scenario files, for editors
+    Schema(schema::SchemaArgs),
+    /// Print a script that completes this program in a shell
+    Completions(schema::CompletionsArgs),
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  loopmeter agent start --scenario plan   # one scripted run, saved after every step";
+  loopmeter run                           # the whole chapter: every table, every number checked
+  loopmeter check                         # are the committed results still true?
+  loopmeter agent start --scenario plan   # one scripted run, saved after every step
+
+Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;
+3 the work could not be done; 130 stopped by a signal.";
 
 /// Runs the command line that the process was started with.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
+        Verb::Run(args) => run::run(&args),
+        Verb::Check(args) => check::run(&args),
         Verb::Agent(args) => agent::run(args),
+        Verb::List(args) => list::run(&args),
+        Verb::Schema(args) => schema::schema(&args),
+        Verb::Completions(args) => schema::completions::<Cli>(&args),
     };
     outcome.unwrap_or_else(|failure| report(&failure)).into()
 }

@@ -30,3 +30,10 @@ pub(super) fn note(text: impl Display) {
 pub(super) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
+
+/// A number and what it counts: `1 cell`, `2 cells`.
+#[must_use]
+pub(super) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

@@ -34,7 +34,7 @@ pub struct Document {
     source: Arc<Source>,
     json: Value,
     places: BTreeMap<String, Place>,
-    unusable: Vec<(String, Problem)>,
+    unusable: BTreeMap<String, Problem>,
 }
 
 /// Where one value stands, as byte ranges of the text.
@@ -80,11 +80,7 @@ impl Document {
     ///
     /// Every key and value that `T` does not take.
     pub fn decode<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problems> {
-        let mut problems: Vec<Problem> = self
-            .unusable
-            .iter()
-            .map(|(_, problem)| problem.clone())
-            .collect();
+        let mut problems: Vec<Problem> = self.unusable.values().cloned().collect();
         problems.extend(self.check_against("", &self.json, &schema_of::<T>()));
         Problems::check(problems)?;
         serde_json::from_value(self.json.clone())
@@ -167,7 +163,7 @@ impl Document {
     /// The fault as a problem, unless it only says again that a value is unusable.
     fn located(&self, prefix: &str, fault: &Fault) -> Option<Problem> {
         let pointer = format!("{prefix}{}", fault.pointer);
-        if self.unusable.iter().any(|(at, _)| *at == pointer) {
+        if self.unusable.contains_key(&pointer) {
             return None;
         }
         let help = fault.help.as_deref();

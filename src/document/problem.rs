@@ -6,12 +6,18 @@ use std::sync::Arc;
 
 use super::Document;
 
+/// Bytes between two counted places of a text: with them, the column of each of many problems on
+/// one very long line is found in constant time.
+const BLOCK: usize = 1024;
+
 /// A text, what it is called, and where its lines begin.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Source {
     origin: String,
     text: String,
     line_starts: Vec<usize>,
+    /// How many characters begin before each block.
+    chars_before: Vec<usize>,
 }
 
 impl Source {
@@ -21,6 +27,15 @@ impl Source {
             origin: origin.to_owned(),
             text: text.to_owned(),
             line_starts: std::iter::once(0).chain(after_breaks).collect(),
+            chars_before: text
+                .as_bytes()
+                .chunks(BLOCK)
+                .scan(0, |before, block| {
+                    let here = *before;
+                    *before += chars_begun(block);
+                    Some(here)
+                })
+                .collect(),
         }
     }
 
@@ -35,13 +50,16 @@ impl Source {
     /// The line and the column, counted from 1, the column in characters.
     fn position(&self, offset: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= offset);
-        let start = self
-            .line_starts
-            .get(line.saturating_sub(1))
-            .copied()
-            .unwrap_or(0);
-        let before = self.text.get(start..offset).unwrap_or_default();
-        (line, before.chars().count() + 1)
+        let start = self.line_starts.get(line.saturating_sub(1));
+        let start = start.copied().unwrap_or(0);
+        (line, self.chars_to(offset) - self.chars_to(start) + 1)
+    }
+
+    /// How many characters begin before `offset`.
+    fn chars_to(&self, offset: usize) -> usize {
+        let block = (offset / BLOCK).min(self.chars_before.len().saturating_sub(1));
+        let rest = self.text.as_bytes().get(block * BLOCK..offset);
+        self.chars_before.get(block).copied().unwrap_or(0) + chars_begun(rest.unwrap_or_default())
     }
 
     /// The range, moved onto character boundaries inside the text.
@@ -55,6 +73,11 @@ impl Source {
         let start = boundary(span.start);
         start..boundary(span.end).max(start)
     }
+}
+
+/// How many of these UTF-8 bytes begin a character.
+fn chars_begun(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
 /// One thing that is wrong in a text, where it is, and what would be right.

@@ -396,4 +396,16 @@ proptest::proptest! {
             proptest::prop_assert!(problem.source().get(problem.span.clone()).is_some());
         }
     }
+
+    #[test]
+    fn a_column_is_the_number_of_characters_since_the_line_break(
+        text in "[aüフ🦀\n]{0,3000}",
+        offset in 0_usize..9000,
+    ) {
+        let problem = Problem::new(&Arc::new(Source::new("x", &text)), offset..offset, "", None);
+        let before = &text[..problem.span.start];
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        proptest::prop_assert_eq!(problem.column, line.chars().count() + 1);
+        proptest::prop_assert_eq!(problem.line, before.matches('\n').count() + 1);
+    }
 }

@@ -42,7 +42,7 @@ pub(super) fn convert(source: Arc<Source>, tree: &Spanned<DeTable<'_>>) -> Docum
     let mut walk = Walk {
         source: &source,
         places: BTreeMap::new(),
-        unusable: Vec::new(),
+        unusable: BTreeMap::new(),
     };
     walk.places.insert(
         String::new(),
@@ -66,7 +66,7 @@ pub(super) fn convert(source: Arc<Source>, tree: &Spanned<DeTable<'_>>) -> Docum
 struct Walk<'s> {
     source: &'s Arc<Source>,
     places: BTreeMap<String, Place>,
-    unusable: Vec<(String, Problem)>,
+    unusable: BTreeMap<String, Problem>,
 }
 
 impl Walk<'_> {
@@ -114,7 +114,7 @@ impl Walk<'_> {
         };
         converted.unwrap_or_else(|(message, help)| {
             let problem = Problem::new(self.source, span, message, Some(help.to_owned()));
-            self.unusable.push((pointer.to_owned(), problem));
+            self.unusable.insert(pointer.to_owned(), problem);
             Value::Null
         })
     }

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::{Printing, show};
 use crate::cli::exit::{Exit, Failure};
-use crate::clock::{Clock, RealClock, Signal, VirtualClock};
+use crate::cli::signals::interrupted;
+use crate::clock::{Clock, ClockKind, RealClock, Signal, VirtualClock};
 use crate::provider::{Latency, Scripted};
 use crate::run::{CheckpointError, Harness, Machine, RunState, StopReason, Watchers, drive};
 use crate::scenario::Scenario;
-use crate::store::{CatalogKind, ClockKind, FileStore, Launch, Record};
+use crate::store::{CatalogKind, FileStore, Launch, Record};
 use crate::tools::{Catalog, Workspace};
 use crate::trace::TraceWriter;
 
@@ -139,30 +140,5 @@ async fn stop_requested(store: &FileStore, id: &str) -> String {
         if let Some(reason) = store.stop_requested(id) {
             return reason;
         }
-    }
-}
-
-/// Waits for SIGINT or SIGTERM and returns its name.
-#[cfg(unix)]
-async fn interrupted() -> &'static str {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = int.recv() => "SIGINT",
-        _ = term.recv() => "SIGTERM",
-    }
-}
-
-/// Waits for Ctrl-C.
-#[cfg(not(unix))]
-async fn interrupted() -> &'static str {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => "Ctrl-C",
-        Err(_) => std::future::pending().await,
     }
 }

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{Place, Printing, parse_usd};
 use crate::cli::exit::Failure;
+use crate::clock::ClockKind;
 use crate::money::PicoUsd;
 use crate::pricing::{CHAPTER_PRICE, PriceList};
 use crate::provider::Latency;
@@ -15,7 +16,7 @@ use crate::run::policy::{
 };
 use crate::run::{RunSettings, RunState};
 use crate::scenario::Scenario;
-use crate::store::{CatalogKind, ClockKind, Launch};
+use crate::store::{CatalogKind, Launch};
 use crate::world;
 
 /// The turn cap where no limit is given.
@@ -51,7 +52,12 @@ pub(super) struct StartArgs {
 impl StartArgs {
     /// The launch and the run that has not begun; its id is still to be claimed.
     pub(super) fn prepare(&self) -> Result<(Launch, RunState), Failure> {
-        let scenario = Scenario::load(&self.scenario, Path::new("experiments"))?;
+        let scenario = match Path::new(&self.scenario) {
+            file if file.extension().is_some_and(|ending| ending == "toml") => {
+                Scenario::read(file)?
+            }
+            _ => Scenario::load(&self.scenario, Path::new("experiments"))?,
+        };
         let prices = PriceList::builtin()?;
         let price = prices.get(CHAPTER_PRICE).cloned().ok_or_else(|| {
             Failure::WrongInput(format!("no price {CHAPTER_PRICE:?} in the price list"))

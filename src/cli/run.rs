@@ -1,0 +1,148 @@
+//! `loopmeter run`: experiments in; rows, tables and claims out.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::output::{self, counted};
+use super::progress::Progress;
+use super::select::{Jobs, Selection};
+use super::signals::Interrupt;
+use crate::experiment::{Experiment, Host};
+use crate::lab::{Lab, LabError, Published, Reading, publish};
+use crate::results::claims::Verdict;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  loopmeter run                                  # every experiment in virtual time, into results/
+  loopmeter run --only turn-cap                  # one of them
+  loopmeter run my/experiment.toml --out /tmp/x  # one of your own
+  loopmeter run --only cancel-real               # one on the real clock";
+
+/// `loopmeter run`.
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    selection: Selection,
+    /// The folder for the results, one folder per experiment
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print the closing summary only, not the tables and claims
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// What was done, in numbers.
+#[derive(Default)]
+struct Tally {
+    experiments: u64,
+    cells: u64,
+    held: usize,
+    broken: usize,
+    external: usize,
+    skipped: Vec<String>,
+}
+
+/// Does what `args` ask for.
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let selected = args.selection.load()?;
+    let host = Host::here();
+    let progress = Progress::new(Interrupt::listen());
+    let mut tally = Tally::default();
+    for experiment in selected.iter() {
+        if selected.skips(experiment) {
+            tally.skipped.push(experiment.name().to_owned());
+            continue;
+        }
+        let mut show = |experiment: &Experiment, done| progress.show(experiment, done);
+        let mut lab = Lab {
+            results: &args.out,
+            jobs: args.jobs.count(),
+            host: &host,
+            progress: &mut show,
+        };
+        let published = publish(experiment, &mut lab);
+        progress.clear();
+        let published = match published {
+            Err(LabError::Stopped { done, all }) => {
+                let name = experiment.name();
+                output::note(format_args!("stopped in {name} after {done} of {all} runs"));
+                return Ok(Exit::Stopped);
+            }
+            Err(error) => return Err(Failure::could_not_do(&error)),
+            Ok(published) => published,
+        };
+        tally.count(experiment, &published);
+        if let (false, Some(reading)) = (args.quiet, &published.reading) {
+            print(experiment, reading)?;
+        }
+    }
+    tally.print(&args.out)?;
+    Ok(if tally.broken == 0 {
+        Exit::Fine
+    } else {
+        Exit::DoesNotHold
+    })
+}
+
+fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
+    output::line(format_args!(
+        "# {} ({})\n",
+        experiment.title(),
+        experiment.name()
+    ))?;
+    if let Some(table) = &reading.table {
+        output::line(&table.markdown)?;
+    }
+    for claim in &reading.claims {
+        let mark = match &claim.verdict {
+            Verdict::Held => "✓",
+            Verdict::External => "·",
+            Verdict::NotHeld | Verdict::Broken(_) => "✗",
+        };
+        output::line(format_args!("{mark} {claim}"))?;
+    }
+    if !reading.claims.is_empty() {
+        output::line("")?;
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn count(&mut self, experiment: &Experiment, published: &Published) {
+        self.experiments += 1;
+        self.cells += experiment.sweep().len();
+        for claim in published.reading.iter().flat_map(|reading| &reading.claims) {
+            match claim.verdict {
+                Verdict::Held => self.held += 1,
+                Verdict::External => self.external += 1,
+                Verdict::NotHeld | Verdict::Broken(_) => self.broken += 1,
+            }
+        }
+    }
+
+    fn print(&self, out: &Path) -> Result<(), Failure> {
+        let quoted = match self.external {
+            0 => String::new(),
+            some => format!(", {some} quoted"),
+        };
+        output::line(format_args!(
+            "{}, {}; claims: {} hold, {} do not{quoted}; files in {}",
+            counted(self.experiments, "experiment"),
+            counted(self.cells, "cell"),
+            self.held,
+            self.broken,
+            out.display()
+        ))?;
+        if !self.skipped.is_empty() {
+            output::line(format_args!(
+                "skipped, on the real clock: {} (run them by --only NAME, or all with --real)",
+                self.skipped.join(", ")
+            ))?;
+        }
+        Ok(())
+    }
+}

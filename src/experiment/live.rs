@@ -1,0 +1,197 @@
+//! Runs one cell: from its settings to what was seen of the run.
+
+use std::time::Duration;
+
+use super::measured::{Ledger, Measured, Restored};
+use super::resources::{ResourceError, Resources};
+use super::settings::{Settings, Verdict};
+use crate::clock::ClockKind;
+use crate::clock::{Clock, RealClock, Signal, VirtualClock};
+use crate::message::Message;
+use crate::run::{
+    CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
+};
+use crate::tools::{Action, Catalog, Workspace, WorkspaceError};
+use crate::world;
+
+/// Why a cell could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum CellRunError {
+    /// It asks for what its experiment does not have.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
+    /// Its state could not be written down or read back.
+    #[error("the state could not be kept: {0}")]
+    State(#[from] serde_json::Error),
+    /// The driver refused to go on.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A verdict came at the wrong moment.
+    #[error(transparent)]
+    Decision(#[from] DecisionError),
+    /// What was written could not be read back.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The machine gives no timer.
+    #[error("the real clock cannot be used: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+/// Runs one cell on a clock of its own and waits for its end.
+pub(super) fn run<'s>(
+    settings: &'s Settings,
+    resources: &Resources,
+    clock: ClockKind,
+    run_id: &str,
+) -> Result<Measured<'s>, CellRunError> {
+    let stage = Stage::set(settings, resources, run_id)?;
+    match clock {
+        ClockKind::Virtual => pollster::block_on(stage.play(&VirtualClock::new())),
+        ClockKind::Real => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()?;
+            runtime.block_on(stage.play(&RealClock::starting_at(Duration::ZERO)))
+        }
+    }
+}
+
+/// Everything that a run needs but its clock.
+struct Stage<'s> {
+    settings: &'s Settings,
+    state: RunState,
+    provider: crate::provider::Scripted,
+    catalog: std::sync::Arc<Catalog>,
+    workspace: Workspace,
+    signal: Signal,
+}
+
+impl<'s> Stage<'s> {
+    fn set(
+        settings: &'s Settings,
+        resources: &Resources,
+        run_id: &str,
+    ) -> Result<Self, ResourceError> {
+        let system = settings.system.as_deref().unwrap_or(world::SYSTEM);
+        let user = settings.user.as_deref().unwrap_or(world::USER);
+        let signal = settings.stop_at_ms.map_or_else(Signal::new, |ms| {
+            Signal::scheduled(Duration::from_millis(ms), &settings.stop_reason)
+        });
+        Ok(Self {
+            settings,
+            state: RunState::new(run_id, resources.run_settings(settings)?, system, user),
+            provider: resources.provider(settings)?,
+            catalog: resources.catalog(settings)?,
+            workspace: Workspace::in_memory(&resources.workspace(settings)?),
+            signal,
+        })
+    }
+
+    async fn play(self, clock: &dyn Clock) -> Result<Measured<'s>, CellRunError> {
+        let harness = Harness {
+            provider: &self.provider,
+            catalog: &self.catalog,
+            workspace: &self.workspace,
+            clock,
+            signal: &self.signal,
+        };
+        let mut ledger = Ledger::default();
+        let (state, restored) = match self.settings.restart_after_turn {
+            None => (self.state, None),
+            Some(turn) => run_until_killed(self.state, turn, harness, &mut ledger).await?,
+        };
+        let mut machine = Machine::new(state, &self.catalog);
+        let asked_at_turn = decide(&mut machine, self.settings, harness, &mut ledger).await?;
+        let wall = clock.now();
+        let journal = self.workspace.journal()?;
+        let deleted = journal
+            .into_iter()
+            .filter(|entry| entry.action == Action::Deleted);
+        Ok(Measured {
+            settings: self.settings,
+            state: machine.into_state(),
+            ledger,
+            wall,
+            deleted: deleted.map(|entry| entry.path).collect(),
+            asked_at_turn,
+            restored,
+        })
+    }
+}
+
+/// Drives a run to its end, with the settings' verdict on every call that asks for one. Returns
+/// after which turn a person was first asked, if ever.
+async fn decide(
+    machine: &mut Machine<'_>,
+    settings: &Settings,
+    harness: Harness<'_>,
+    ledger: &mut Ledger,
+) -> Result<Option<u32>, CellRunError> {
+    let mut asked_at_turn = None;
+    loop {
+        drive(machine, harness, &mut Watchers::none().observed_by(ledger)).await?;
+        let Some(StopReason::Approval { call_id, .. }) = machine.state().interruption.clone()
+        else {
+            return Ok(asked_at_turn);
+        };
+        asked_at_turn.get_or_insert(machine.state().turns);
+        match settings.verdict {
+            Verdict::None => return Ok(asked_at_turn),
+            Verdict::Approve => machine.approve(&call_id)?,
+            Verdict::Reject => machine.reject(&call_id, &settings.verdict_reason)?,
+        }
+    }
+}
+
+/// The process is gone; not a failure of saving.
+#[derive(Debug, thiserror::Error)]
+#[error("killed")]
+struct Killed;
+
+/// Runs until `turn` and its tools are done, keeps nothing but the bytes of the state at that
+/// moment, and reads the run back from them. A run that ends earlier is not killed.
+async fn run_until_killed(
+    state: RunState,
+    turn: u32,
+    harness: Harness<'_>,
+    ledger: &mut Ledger,
+) -> Result<(RunState, Option<Restored>), CellRunError> {
+    let mut saved = None;
+    let mut save = |state: &RunState| {
+        if state.status != Status::Running || state.turns < turn || awaits_tools(state) {
+            return Ok(());
+        }
+        let failed = |error| CheckpointError(Box::new(error));
+        saved = Some(serde_json::to_vec(state).map_err(failed)?);
+        Err(CheckpointError(Box::new(Killed)))
+    };
+    let mut machine = Machine::new(state, harness.catalog);
+    let mut watchers = Watchers::none().observed_by(ledger).saved_by(&mut save);
+    let driven = drive(&mut machine, harness, &mut watchers).await;
+    drop(watchers);
+    let Some(bytes) = saved else {
+        driven?;
+        return Ok((machine.into_state(), None));
+    };
+    drop(machine);
+    let state: RunState = serde_json::from_slice(&bytes)?;
+    let restored = Restored {
+        turns: state.turns,
+        messages: state.messages.len(),
+        cost: state.cost,
+    };
+    Ok((state, Some(restored)))
+}
+
+/// Whether calls of the last reply have no result yet.
+fn awaits_tools(state: &RunState) -> bool {
+    let results = state.messages.iter().rev();
+    let results = results
+        .take_while(|message| matches!(message, Message::Tool { .. }))
+        .count();
+    let last_reply = state.messages.iter().rev().nth(results);
+    match last_reply {
+        Some(Message::Assistant { tool_calls, .. }) => results < tool_calls.len(),
+        _ => false,
+    }
+}

@@ -1,0 +1,413 @@
+//! What was seen of one run, and the columns that come of it.
+//!
+//! The columns are one table: a name, a kind, when an experiment has it, and how it is read off.
+//! A column is left out of an experiment that sets nothing that could give it a value.
+
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+
+use super::settings::Settings;
+use super::sweep::Sweep;
+use crate::event::{Event, Observer};
+use crate::message::{FinishReason, Usage};
+use crate::money::PicoUsd;
+use crate::results::{Cell as Printed, Kind, round_half_away};
+use crate::run::{RunState, StopReason};
+
+/// One turn, as the events told it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TurnSeen {
+    number: u32,
+    usage: Usage,
+    cost: PicoUsd,
+    finish: Option<FinishReason>,
+    provider: Duration,
+}
+
+/// Watches a run and keeps what rows need.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    turns: Vec<TurnSeen>,
+    progress: Vec<Duration>,
+}
+
+impl Observer for Ledger {
+    fn observe(&mut self, _run_id: &str, at: Duration, event: &Event) {
+        match event {
+            &Event::Turn {
+                turn,
+                usage,
+                cost,
+                finish,
+                provider,
+            } => {
+                self.turns.push(TurnSeen {
+                    number: turn,
+                    usage,
+                    cost,
+                    finish,
+                    provider,
+                });
+            }
+            Event::ToolProgress { .. } => self.progress.push(at),
+            _ => {}
+        }
+    }
+}
+
+/// A state that was read back from bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Restored {
+    pub(super) turns: u32,
+    pub(super) messages: usize,
+    pub(super) cost: PicoUsd,
+}
+
+/// What was seen of one run.
+#[derive(Debug)]
+pub(super) struct Measured<'s> {
+    pub(super) settings: &'s Settings,
+    pub(super) state: RunState,
+    pub(super) ledger: Ledger,
+    /// What the run's clock showed at the end.
+    pub(super) wall: Duration,
+    /// The files deleted, in order, repetitions included.
+    pub(super) deleted: Vec<String>,
+    /// The turn after which a person was first asked.
+    pub(super) asked_at_turn: Option<u32>,
+    pub(super) restored: Option<Restored>,
+}
+
+impl Measured<'_> {
+    /// Prompt tokens that an earlier turn had sent already.
+    fn replayed_tokens(&self) -> u64 {
+        let turns = &self.ledger.turns;
+        let before_last = turns.len().saturating_sub(1);
+        turns
+            .iter()
+            .take(before_last)
+            .map(|turn| turn.usage.prompt_tokens)
+            .sum()
+    }
+
+    fn overshoot_usd(&self) -> Option<PicoUsd> {
+        let budget = self.settings.max_budget_usd?.0;
+        Some((self.state.cost - budget).max(PicoUsd::ZERO))
+    }
+
+    /// How many turns ended with more spent than the budget.
+    fn overshoot_turns(&self) -> Option<u64> {
+        let budget = self.settings.max_budget_usd?.0;
+        let beyond = self.ledger.turns.iter().filter(|turn| turn.cost > budget);
+        u64::try_from(beyond.count()).ok()
+    }
+
+    fn click_to_stop(&self) -> Option<Duration> {
+        let click = Duration::from_millis(self.settings.stop_at_ms?);
+        match self.state.interruption {
+            Some(StopReason::Cancelled { .. }) => Some(self.wall.saturating_sub(click)),
+            _ => None,
+        }
+    }
+
+    /// The wall time that no reply took: what is left is tools and the harness.
+    fn harness_share(&self) -> Duration {
+        let latency = Duration::from_millis(self.settings.latency_ms.unwrap_or(0));
+        self.wall
+            .saturating_sub(latency.saturating_mul(self.state.turns))
+    }
+
+    /// The cell's measured columns, those that `has` says the experiment has.
+    pub(super) fn cell_values(&self, presence: &Presence) -> Vec<Printed> {
+        let columns = CELL_COLUMNS
+            .iter()
+            .filter(|column| presence.holds(column.when));
+        columns.map(|column| (column.value)(self)).collect()
+    }
+
+    /// The measured columns of every turn.
+    pub(super) fn turn_values(&self) -> impl Iterator<Item = Vec<Printed>> + '_ {
+        let of_turn = |turn| {
+            TURN_COLUMNS
+                .iter()
+                .map(|column| (column.value)(turn))
+                .collect()
+        };
+        self.ledger.turns.iter().map(of_turn)
+    }
+}
+
+/// When an experiment has a column.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    Always,
+    /// Some cell sets one of these.
+    Sets(&'static [&'static str]),
+    /// The experiment has sub-agents.
+    SubAgents,
+    /// The machine's clock runs.
+    RealClock,
+}
+
+/// What decides which columns an experiment has.
+#[derive(Clone, Debug)]
+pub(super) struct Presence {
+    mentioned: Vec<&'static str>,
+    sub_agents: bool,
+    real_clock: bool,
+}
+
+impl Presence {
+    pub(super) fn of(sweep: &Sweep, sub_agents: bool, real_clock: bool) -> Self {
+        let named = CELL_COLUMNS.iter().flat_map(|column| match column.when {
+            When::Sets(settings) => settings,
+            _ => &[],
+        });
+        let mentioned = named
+            .copied()
+            .filter(|setting| sweep.mentions(setting))
+            .collect();
+        Self {
+            mentioned,
+            sub_agents,
+            real_clock,
+        }
+    }
+
+    fn holds(&self, when: When) -> bool {
+        match when {
+            When::Always => true,
+            When::Sets(settings) => settings.iter().any(|name| self.mentioned.contains(name)),
+            When::SubAgents => self.sub_agents,
+            When::RealClock => self.real_clock,
+        }
+    }
+
+    /// Names and kinds of the measured columns of a cell.
+    pub(super) fn cell_columns(&self) -> Vec<(&'static str, Kind)> {
+        let columns = CELL_COLUMNS.iter().filter(|column| self.holds(column.when));
+        columns.map(|column| (column.name, column.kind)).collect()
+    }
+}
+
+/// Names and kinds of the measured columns of a turn.
+pub(super) fn turn_columns() -> Vec<(&'static str, Kind)> {
+    TURN_COLUMNS
+        .iter()
+        .map(|column| (column.name, column.kind))
+        .collect()
+}
+
+/// A measured column of a cell.
+struct CellColumn {
+    name: &'static str,
+    kind: Kind,
+    when: When,
+    value: fn(&Measured<'_>) -> Printed,
+}
+
+const fn always(name: &'static str, kind: Kind, value: fn(&Measured<'_>) -> Printed) -> CellColumn {
+    CellColumn {
+        name,
+        kind,
+        when: When::Always,
+        value,
+    }
+}
+
+const fn sets(
+    settings: &'static [&'static str],
+    name: &'static str,
+    kind: Kind,
+    value: fn(&Measured<'_>) -> Printed,
+) -> CellColumn {
+    CellColumn {
+        name,
+        kind,
+        when: When::Sets(settings),
+        value,
+    }
+}
+
+const fn sub_agents(
+    name: &'static str,
+    kind: Kind,
+    value: fn(&Measured<'_>) -> Printed,
+) -> CellColumn {
+    CellColumn {
+        name,
+        kind,
+        when: When::SubAgents,
+        value,
+    }
+}
+
+/// What concerns writes: a file that sets one of these asks what was deleted.
+const WRITES: &[&str] = &[
+    "approval",
+    "verdict",
+    "dedupe",
+    "idempotency_keys",
+    "verdict_wording",
+];
+
+static CELL_COLUMNS: &[CellColumn] = &[
+    always("status", Kind::Text, |m| m.state.status.as_str().into()),
+    always("reason", Kind::Text, |m| {
+        m.state.interruption.as_ref().map(StopReason::as_str).into()
+    }),
+    always("resumable", Kind::Text, |m| {
+        if m.state.status.is_resumable() {
+            "yes".into()
+        } else {
+            "no".into()
+        }
+    }),
+    always("answer", Kind::Text, |m| m.state.output.clone().into()),
+    always("error", Kind::Text, |m| m.state.error.clone().into()),
+    always("turns", Kind::Count, |m| m.state.turns.into()),
+    always("tool_runs", Kind::Count, |m| m.state.tool_runs.into()),
+    always("messages", Kind::Count, |m| count(m.state.messages.len())),
+    always("prompt_tokens", Kind::Tokens, |m| {
+        m.state.usage.prompt_tokens.into()
+    }),
+    always("completion_tokens", Kind::Tokens, |m| {
+        m.state.usage.completion_tokens.into()
+    }),
+    always("total_tokens", Kind::Tokens, |m| {
+        m.state.usage.total_tokens().into()
+    }),
+    always("replayed_tokens", Kind::Tokens, |m| {
+        m.replayed_tokens().into()
+    }),
+    always("replayed_percent", Kind::Percent, replayed_percent),
+    always("cost_usd", Kind::Usd, |m| m.state.cost.into()),
+    sets(
+        &["max_budget_usd"],
+        "budget_overshoot_usd",
+        Kind::Usd,
+        |m| m.overshoot_usd().into(),
+    ),
+    sets(
+        &["max_budget_usd"],
+        "budget_overshoot_turns",
+        Kind::Count,
+        |m| m.overshoot_turns().into(),
+    ),
+    always("wall_ms", Kind::Ms, |m| Printed::ms(m.wall)),
+    sets(WRITES, "deleted", Kind::Text, |m| {
+        m.deleted.join(" ").into()
+    }),
+    sets(
+        &["approval", "verdict"],
+        "stopped_at_turn",
+        Kind::Count,
+        |m| m.asked_at_turn.into(),
+    ),
+    sets(
+        &["restart_after_turn"],
+        "restored_turns",
+        Kind::Count,
+        |m| m.restored.map(|restored| restored.turns).into(),
+    ),
+    sets(
+        &["restart_after_turn"],
+        "restored_messages",
+        Kind::Count,
+        |m| {
+            m.restored
+                .map_or(Printed::Missing, |restored| count(restored.messages))
+        },
+    ),
+    sets(
+        &["restart_after_turn"],
+        "restored_cost_usd",
+        Kind::Usd,
+        |m| m.restored.map(|restored| restored.cost).into(),
+    ),
+    sets(&["stop_at_ms"], "click_to_stop_ms", Kind::Ms, |m| {
+        m.click_to_stop().map_or(Printed::Missing, Printed::ms)
+    }),
+    sets(
+        &["stop_at_ms", "cancel_reaches"],
+        "progress_ms_list",
+        Kind::Text,
+        |m| {
+            let times = m
+                .ledger
+                .progress
+                .iter()
+                .map(|&at| Printed::ms(at).to_string());
+            times.collect::<Vec<_>>().join(" ").into()
+        },
+    ),
+    sub_agents("child_runs", Kind::Count, |m| m.state.children.runs.into()),
+    sub_agents("child_turns", Kind::Count, |m| {
+        m.state.children.turns.into()
+    }),
+    sub_agents("child_tool_runs", Kind::Count, |m| {
+        m.state.children.tool_runs.into()
+    }),
+    sub_agents("child_prompt_tokens", Kind::Tokens, |m| {
+        m.state.children.usage.prompt_tokens.into()
+    }),
+    sub_agents("child_completion_tokens", Kind::Tokens, |m| {
+        m.state.children.usage.completion_tokens.into()
+    }),
+    sub_agents("child_cost_usd", Kind::Usd, |m| {
+        m.state.children.cost.into()
+    }),
+    sub_agents("tree_cost_usd", Kind::Usd, |m| m.state.tree_cost().into()),
+    CellColumn {
+        name: "harness_share_ms",
+        kind: Kind::Ms,
+        when: When::RealClock,
+        value: |m| Printed::ms(m.harness_share()),
+    },
+];
+
+/// A measured column of a turn.
+struct TurnColumn {
+    name: &'static str,
+    kind: Kind,
+    value: fn(&TurnSeen) -> Printed,
+}
+
+const fn of_turn(name: &'static str, kind: Kind, value: fn(&TurnSeen) -> Printed) -> TurnColumn {
+    TurnColumn { name, kind, value }
+}
+
+static TURN_COLUMNS: &[TurnColumn] = &[
+    of_turn("turn", Kind::Count, |turn| turn.number.into()),
+    of_turn("prompt_tokens", Kind::Tokens, |turn| {
+        turn.usage.prompt_tokens.into()
+    }),
+    of_turn("completion_tokens", Kind::Tokens, |turn| {
+        turn.usage.completion_tokens.into()
+    }),
+    of_turn("total_tokens", Kind::Tokens, |turn| {
+        turn.usage.total_tokens().into()
+    }),
+    of_turn("cost_usd", Kind::Usd, |turn| turn.cost.into()),
+    of_turn("finish_reason", Kind::Text, |turn| {
+        turn.finish.map(FinishReason::as_str).into()
+    }),
+    of_turn("provider_ms", Kind::Ms, |turn| Printed::ms(turn.provider)),
+];
+
+/// The share of the prompt tokens that an earlier turn had sent already, to one decimal.
+fn replayed_percent(measured: &Measured<'_>) -> Printed {
+    let all = Decimal::from(measured.state.usage.prompt_tokens);
+    let hundredfold = Decimal::from(measured.replayed_tokens()) * Decimal::ONE_HUNDRED;
+    let Some(percent) = hundredfold.checked_div(all) else {
+        return Printed::Missing;
+    };
+    let mut percent = round_half_away(percent, 1);
+    percent.rescale(1);
+    Printed::from(percent)
+}
+
+fn count(items: usize) -> Printed {
+    u64::try_from(items).ok().into()
+}

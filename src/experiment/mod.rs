@@ -1,0 +1,142 @@
+//! Experiments: files that fix and sweep settings, and say what is read from the rows.
+//!
+//! [`Experiments::load`] reads files and finds everything that is wrong with them at once. An
+//! [`Experiment`] that it returns can be run: its cells are enumerated, its scenarios and folders
+//! are read, its table and claims speak of columns that exist.
+
+mod claims;
+mod execute;
+mod format;
+mod host;
+mod input;
+mod live;
+mod load;
+mod measured;
+mod readout;
+mod resolve;
+mod resources;
+mod rules;
+mod settings;
+mod sweep;
+
+use rust_decimal::Decimal;
+use serde_json::Value;
+
+pub use execute::{CellRows, ExecuteError, Execution, Go, RunError, Sink};
+pub use format::RowKind;
+pub use host::Host;
+pub use live::CellRunError;
+pub use load::{Experiments, LoadError};
+pub use readout::{FitSpec, Readout};
+pub use resources::{Home, ResourceError};
+pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
+pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
+
+use self::measured::Presence;
+use self::resources::Resources;
+use crate::clock::ClockKind;
+use crate::document::{Document, Findings, Problems, schema_of};
+
+/// An experiment that was read and checked.
+#[derive(Debug)]
+pub struct Experiment {
+    name: String,
+    origin: String,
+    title: String,
+    about: String,
+    clock: ClockKind,
+    repeat: u32,
+    sweep: Sweep,
+    presence: Presence,
+    readout: Readout,
+    resources: Resources,
+}
+
+impl Experiment {
+    /// Reads an experiment from a document that stands in `home`; `name` is its slug.
+    ///
+    /// # Errors
+    /// Everything that is wrong in the document, in what it names, and between the two.
+    pub fn from_document(name: &str, document: &Document, home: &Home) -> Result<Self, Problems> {
+        let file: format::ExperimentFile = document.decode()?;
+        let sweep = input::read_sweep(document, &file)?;
+        let real_clock = file.clock == ClockKind::Real;
+        let presence = Presence::of(&sweep, !file.subagent.is_empty(), real_clock);
+        let mut findings = Findings::new(document);
+        rules::check(&mut findings, &file, &sweep);
+        let resources = resolve::resolve(&mut findings, (document, &file), &sweep, home)?;
+        let mut experiment = Self {
+            name: name.to_owned(),
+            origin: document.origin().to_owned(),
+            title: file.title.clone(),
+            about: file.about.clone(),
+            clock: file.clock,
+            repeat: file.repeat,
+            presence,
+            sweep,
+            readout: Readout::default(),
+            resources,
+        };
+        experiment.readout = readout::read(&mut findings, document, &file, &experiment);
+        findings.finish()?;
+        Ok(experiment)
+    }
+
+    /// The slug: the name of the file and of the folder of results.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file, as it was named.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The name for people.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What question it answers, and how its table is read.
+    #[must_use]
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// The clock of its runs. On the real one, rows differ from run to run.
+    #[must_use]
+    pub const fn clock(&self) -> ClockKind {
+        self.clock
+    }
+
+    /// Its cells.
+    #[must_use]
+    pub const fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// A number among the settings, by a path such as `price.input_usd_per_million`,
+    /// `subagent.research.max_turns` or `max_turns`, for the claims that quote one.
+    #[must_use]
+    pub fn setting(&self, path: &str) -> Option<Decimal> {
+        claims::setting(self, path)
+    }
+
+    /// What is read from its rows: table, fit, claims.
+    #[must_use]
+    pub const fn readout(&self) -> &Readout {
+        &self.readout
+    }
+}
+
+/// The JSON Schema of an experiment file.
+#[must_use]
+pub fn schema() -> Value {
+    schema_of::<format::ExperimentFile>()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! What cells run with besides their settings, read once per experiment: scenarios, files, prices
+//! and tools. After this no cell opens a file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::format::Subagent;
+use super::settings::{Distribution, Dollars, IdempotencyKeys, Settings};
+use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
+use crate::provider::{Latency, LatencyError, Scripted};
+use crate::run::policy::{BudgetCheck, StopCondition};
+use crate::run::{RunSettings, SubAgent};
+use crate::scenario::{Scenario, ScenarioError, builtin_names};
+use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError};
+
+/// The tools of a child that names none: the built-in ones that write nothing.
+pub(super) const CHILD_TOOLS: [&str; 3] = ["list_files", "read_file", "scan_archive"];
+
+/// What a child is told where its file says nothing.
+const CHILD_SYSTEM: &str = "You look into one question about the files and answer it briefly.";
+
+/// Where an experiment file stands: what its paths start from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In this folder.
+    Folder(PathBuf),
+    /// In the program itself.
+    Embedded,
+}
+
+impl Home {
+    /// The scenario that a file means by `written`: a path that ends in `.toml`, or the name of
+    /// one in `scenarios/` beside the file, or of a built-in one.
+    pub(super) fn scenario(&self, written: &str) -> Result<Scenario, ScenarioError> {
+        match self {
+            Self::Folder(folder) => Scenario::load(written, folder),
+            Self::Embedded => Scenario::builtin(written).ok_or_else(|| ScenarioError::Unknown {
+                name: written.to_owned(),
+                known: builtin_names().into_iter().map(str::to_owned).collect(),
+            }),
+        }
+    }
+
+    /// A copy of the folder that a file means by `written`.
+    pub(super) fn workspace(&self, written: &str) -> Result<Template, WorkspaceError> {
+        match self {
+            Self::Folder(folder) => Template::from_folder(&folder.join(written)),
+            Self::Embedded => Template::from_folder(Path::new(written)),
+        }
+    }
+}
+
+/// What the cells of one experiment share.
+#[derive(Debug)]
+pub(super) struct Resources {
+    pub(super) scenarios: BTreeMap<String, Arc<Scenario>>,
+    pub(super) workspaces: BTreeMap<String, Template>,
+    pub(super) prices: PriceList,
+    pub(super) children: Vec<Child>,
+    catalogs: Mutex<BTreeMap<String, Arc<Catalog>>>,
+}
+
+/// A sub-agent as a file describes it, its script read.
+#[derive(Clone, Debug)]
+pub(super) struct Child {
+    pub(super) file: Subagent,
+    pub(super) budget: Option<Dollars>,
+    pub(super) scenario: Arc<Scenario>,
+}
+
+/// What a cell asks for that its experiment does not have; the checks of a file find it first.
+#[derive(Debug, thiserror::Error)]
+pub enum ResourceError {
+    /// A scenario that was not read.
+    #[error("no scenario `{0}`")]
+    Scenario(String),
+    /// A folder that was not read.
+    #[error("no workspace `{0}`")]
+    Workspace(String),
+    /// A price that the list does not have.
+    #[error("no price `{0}`")]
+    Price(String),
+    /// Tools that make no catalog.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// A latency that no reply can have.
+    #[error(transparent)]
+    Latency(#[from] LatencyError),
+}
+
+impl Resources {
+    pub(super) fn new(prices: PriceList, children: Vec<Child>) -> Self {
+        Self {
+            scenarios: BTreeMap::new(),
+            workspaces: BTreeMap::new(),
+            prices,
+            children,
+            catalogs: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// The scripted model of a cell.
+    pub(super) fn provider(&self, settings: &Settings) -> Result<Scripted, ResourceError> {
+        let name = settings.scenario.as_deref().unwrap_or_default();
+        let scenario = self.scenarios.get(name);
+        let scenario = scenario.ok_or_else(|| ResourceError::Scenario(name.to_owned()))?;
+        Ok(Scripted::new(Arc::clone(scenario)).with_latency(latency_of(settings)?))
+    }
+
+    /// The files of a cell before it runs; none for those that are built in.
+    pub(super) fn workspace(&self, settings: &Settings) -> Result<Template, ResourceError> {
+        let Some(name) = &settings.workspace else {
+            return Ok(Template::chapter());
+        };
+        let template = self.workspaces.get(name).cloned();
+        template.ok_or_else(|| ResourceError::Workspace(name.clone()))
+    }
+
+    /// What a token costs in a cell.
+    pub(super) fn price(&self, settings: &Settings) -> Result<&Price, ResourceError> {
+        let name = settings.price.as_deref().unwrap_or(CHAPTER_PRICE);
+        self.prices
+            .get(name)
+            .ok_or_else(|| ResourceError::Price(name.to_owned()))
+    }
+
+    /// What a cell's run obeys.
+    pub(super) fn run_settings(&self, settings: &Settings) -> Result<RunSettings, ResourceError> {
+        Ok(RunSettings {
+            price: self.price(settings)?.clone(),
+            stop: settings.stop_conditions(),
+            policy: settings.policy(),
+            max_completion_tokens: settings.max_completion_tokens.map(u64::from),
+        })
+    }
+
+    /// The tools of a cell; cells with the same tools share one catalog.
+    pub(super) fn catalog(&self, settings: &Settings) -> Result<Arc<Catalog>, ResourceError> {
+        let key = self.catalog_key(settings);
+        let known = |catalogs: &BTreeMap<String, Arc<Catalog>>| catalogs.get(&key).cloned();
+        // A panic elsewhere leaves whole catalogs in the map, never a part of one.
+        let found = known(&self.catalogs.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(catalog) = found {
+            return Ok(catalog);
+        }
+        let catalog = Arc::new(self.make_catalog(settings)?);
+        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(catalogs.entry(key).or_insert(catalog)))
+    }
+
+    /// Everything that a catalog depends on, as text. Without sub-agents that is the tools alone.
+    fn catalog_key(&self, settings: &Settings) -> String {
+        let Settings {
+            tools,
+            idempotency_keys,
+            descriptions,
+            price,
+            ..
+        } = settings;
+        let tools = (tools, idempotency_keys, descriptions);
+        if self.children.is_empty() {
+            return format!("{tools:?}");
+        }
+        let Settings {
+            latency,
+            latency_ms,
+            seed,
+            ..
+        } = settings;
+        let of_children = (price, settings.policy(), latency, latency_ms, seed);
+        format!("{tools:?} {of_children:?}")
+    }
+
+    fn make_catalog(&self, settings: &Settings) -> Result<Catalog, ResourceError> {
+        let mut made = Made::new();
+        let mut catalog = built_in(settings.idempotency_keys);
+        for child in &self.children {
+            catalog = catalog.with(self.child_tool(child, settings, &mut made)?)?;
+        }
+        let catalog = described(&catalog, settings)?;
+        Ok(match &settings.tools {
+            Some(names) => catalog.subset(names)?,
+            None => catalog,
+        })
+    }
+
+    /// The tool that a child is. It calls itself for the children of the child, of which a file
+    /// with a cycle is refused.
+    fn child_tool(
+        &self,
+        child: &Child,
+        settings: &Settings,
+        made: &mut Made,
+    ) -> Result<Arc<dyn Tool>, ResourceError> {
+        if let Some(tool) = made.get(&child.file.name) {
+            return Ok(Arc::clone(tool));
+        }
+        let own = child.tools();
+        let mut catalog = built_in(settings.idempotency_keys);
+        for other in self
+            .children
+            .iter()
+            .filter(|other| own.contains(&other.file.name.as_str()))
+        {
+            catalog = catalog.with(self.child_tool(other, settings, made)?)?;
+        }
+        let catalog = described(&catalog, settings)?.subset(&own)?;
+        let provider = Scripted::new(Arc::clone(&child.scenario));
+        let agent = SubAgent::new(
+            (&child.file.name, &child.file.description),
+            child.file.system.as_deref().unwrap_or(CHILD_SYSTEM),
+            Arc::new(provider.with_latency(latency_of(settings)?)),
+            Arc::new(catalog),
+            RunSettings {
+                stop: child.stop_conditions(),
+                ..self.run_settings(settings)?
+            },
+        );
+        let tool: Arc<dyn Tool> = Arc::new(agent);
+        made.insert(child.file.name.clone(), Arc::clone(&tool));
+        Ok(tool)
+    }
+}
+
+/// Sub-agents made so far, by name.
+type Made = BTreeMap<String, Arc<dyn Tool>>;
+
+impl Child {
+    /// The names of its tools.
+    pub(super) fn tools(&self) -> Vec<&str> {
+        tools_of(&self.file)
+    }
+
+    fn stop_conditions(&self) -> Vec<StopCondition> {
+        let turns = self
+            .file
+            .max_turns
+            .map(|turns| StopCondition::MaxTurns { turns });
+        let budget = self.budget.map(|Dollars(usd)| StopCondition::MaxBudget {
+            usd,
+            check: BudgetCheck::Before,
+        });
+        turns.into_iter().chain(budget).collect()
+    }
+}
+
+/// The names of a child's tools.
+pub(super) fn tools_of(child: &Subagent) -> Vec<&str> {
+    match &child.tools {
+        Some(names) => names.iter().map(String::as_str).collect(),
+        None => CHILD_TOOLS.to_vec(),
+    }
+}
+
+fn built_in(keys: IdempotencyKeys) -> Catalog {
+    match keys {
+        IdempotencyKeys::Absent => Catalog::chapter(),
+        IdempotencyKeys::Declared => Catalog::chapter_with_idempotency_keys(),
+    }
+}
+
+/// The catalog with the descriptions that a cell sets for tools in it.
+fn described(catalog: &Catalog, settings: &Settings) -> Result<Catalog, CatalogError> {
+    let mut descriptions = settings.descriptions.clone();
+    descriptions.retain(|name, _| catalog.get(name).is_some());
+    catalog.described(&descriptions)
+}
+
+/// How long the replies of a cell take.
+pub(super) fn latency_of(settings: &Settings) -> Result<Latency, LatencyError> {
+    let Some(latency) = &settings.latency else {
+        return Ok(settings
+            .latency_ms
+            .map_or(Latency::None, |ms| Latency::Constant { ms }));
+    };
+    let sigma = match latency.distribution {
+        Distribution::Constant => 0.0,
+        Distribution::LogNormal => latency.sigma,
+    };
+    Latency::log_normal(latency.median_ms, sigma, settings.seed)
+}

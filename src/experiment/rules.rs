@@ -1,0 +1,102 @@
+//! What must hold of the settings of every cell and no schema can say.
+//!
+//! Each rule looks at a few settings, so it is tried on cells in which those take all their
+//! combinations, and not on every cell of a large sweep.
+
+use std::collections::BTreeSet;
+
+use super::format::ExperimentFile;
+use super::input::pointer_of;
+use super::resources::latency_of;
+use super::settings::Settings;
+use super::sweep::Sweep;
+use crate::clock::ClockKind;
+use crate::document::Findings;
+use crate::run::policy::BudgetCheck;
+
+/// The most combinations on which one rule is tried.
+const MOST_TRIED: usize = 10_000;
+
+/// A rule: the settings that it looks at, the one that it blames, and what it says.
+struct Rule {
+    looks_at: &'static [&'static str],
+    blames: &'static str,
+    broken: fn(&Settings) -> Option<String>,
+    help: &'static str,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        looks_at: &["scenario"],
+        blames: "scenario",
+        broken: |settings| {
+            settings
+                .scenario
+                .is_none()
+                .then(|| "no scenario: nobody plays the model".to_owned())
+        },
+        help: "set `scenario` under `[settings]`, in every case, or as an axis",
+    },
+    Rule {
+        looks_at: &["budget_check", "max_completion_tokens"],
+        blames: "budget_check",
+        broken: |settings| {
+            let unknown = settings.max_completion_tokens.is_none();
+            (settings.budget_check == BudgetCheck::Reserve && unknown)
+                .then(|| "`reserve` does not know the most that a reply can cost".to_owned())
+        },
+        help: "set `max_completion_tokens`",
+    },
+    Rule {
+        looks_at: &["latency", "latency_ms"],
+        blames: "latency",
+        broken: |settings| {
+            (settings.latency.is_some() && settings.latency_ms.is_some())
+                .then(|| "`latency` beside `latency_ms`".to_owned())
+        },
+        help: "keep one of the two",
+    },
+    Rule {
+        looks_at: &["latency", "latency_ms"],
+        blames: "latency",
+        broken: |settings| latency_of(settings).err().map(|error| error.to_string()),
+        help: "write a plausible number of milliseconds",
+    },
+    Rule {
+        looks_at: &["max_turns", "max_budget_usd", "max_tokens"],
+        blames: "max_turns",
+        broken: |settings| {
+            let unlimited = settings.max_turns.is_none()
+                && settings.max_budget_usd.is_none()
+                && settings.max_tokens.is_none();
+            unlimited.then(|| "no limit: a model that never answers would never stop".to_owned())
+        },
+        help: "set `max_turns`, `max_budget_usd` or `max_tokens`",
+    },
+];
+
+/// Reports every rule that a cell breaks, once for each place that is to blame.
+pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &Sweep) {
+    if file.repeat > 1 && file.clock == ClockKind::Virtual {
+        let help = "set `clock = \"real\"`, or leave `repeat` out";
+        findings.add(
+            "/repeat",
+            "on the virtual clock every repetition is the same",
+            help,
+        );
+    }
+    for rule in RULES {
+        let mut blamed = BTreeSet::new();
+        for index in sweep.representatives(rule.looks_at, MOST_TRIED) {
+            let Ok(cell) = sweep.cell(index) else {
+                continue;
+            };
+            let pointer = pointer_of(sweep, index, rule.blames);
+            if let Some(message) = (rule.broken)(&cell.settings)
+                && blamed.insert(pointer.clone())
+            {
+                findings.add(&pointer, &message, rule.help);
+            }
+        }
+    }
+}

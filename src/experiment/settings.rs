@@ -1,0 +1,240 @@
+//! The settings of a run: the closed set that an experiment fixes and sweeps.
+//!
+//! What a file says and what a cell runs with are the same type: a cell's settings are the file's,
+//! with the cell's values written over them. The doc comments are what editors show.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::money::PicoUsd;
+use crate::run::policy::{
+    Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
+    ToolErrors, VerdictWording,
+};
+
+/// The settings of one cell. Every key is optional; every key can be an axis.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The scripted model: the name of a scenario, or the path of a scenario file from this file.
+    pub scenario: Option<String>,
+    /// The system prompt. Default: the one that the built-in scenarios share.
+    pub system: Option<String>,
+    /// The user's message. Default: the one that the built-in scenarios share.
+    pub user: Option<String>,
+    /// A folder, from this file, of which every run gets a fresh copy. Default: three small logs.
+    pub workspace: Option<String>,
+    /// The names of the tools that the model may call. Default: the four built-in tools and every
+    /// `[[subagent]]` of this file.
+    pub tools: Option<Vec<String>>,
+    /// Whether write tools declare an `idempotency_key` argument. Default: `absent`.
+    pub idempotency_keys: IdempotencyKeys,
+    /// Other words for a tool's description, by the tool's name.
+    pub descriptions: BTreeMap<String, String>,
+    /// The entry of the price list that bills the run. Default: `chapter`.
+    pub price: Option<String>,
+    /// Stops before the turn after this many, `max_turns_exceeded`. Default: no cap.
+    #[schemars(range(min = 1))]
+    pub max_turns: Option<u32>,
+    /// Stops when so many dollars are spent, `budget_exceeded`. Default: no budget.
+    pub max_budget_usd: Option<Dollars>,
+    /// When the budget is compared with the cost. Default: `before` each request.
+    pub budget_check: BudgetCheck,
+    /// Stops when so many tokens are used, prompts and completions together, `budget_exceeded`.
+    /// Default: no limit.
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u64>,
+    /// Stops after so many milliseconds, `interrupted`. Default: no limit.
+    #[schemars(range(min = 1))]
+    pub max_wall_ms: Option<u64>,
+    /// Stops when the same call is made so many times in a row, `interrupted`. Default: never.
+    #[schemars(range(min = 2))]
+    pub repeated_call: Option<u32>,
+    /// The most tokens of one reply; `budget_check = "reserve"` needs it. Default: no limit.
+    #[schemars(range(min = 1))]
+    pub max_completion_tokens: Option<u32>,
+    /// What becomes of a tool's error. Default: `worded`.
+    pub tool_errors: ToolErrors,
+    /// What becomes of an error on which the model cannot act. Default: `return`.
+    pub permanent_errors: PermanentErrors,
+    /// Which repeated calls are answered without running the tool. Default: `off`.
+    pub dedupe: Dedupe,
+    /// Whether a tool that needs approval asks for it. Default: `ask`.
+    pub approval: Approval,
+    /// What a person decides about each call that asks. Default: `none`, the run stays stopped.
+    pub verdict: Verdict,
+    /// Why calls are rejected. Default: a short sentence.
+    pub verdict_reason: String,
+    /// What the transcript says of a rejected call. Default: the `reason`.
+    pub verdict_wording: VerdictWording,
+    /// What the stop signal reaches. Default: `everything`.
+    pub cancel_reaches: CancelReaches,
+    /// When somebody presses Stop, in milliseconds from the start. Default: nobody does.
+    pub stop_at_ms: Option<u64>,
+    /// What they give as the reason. Default: `user pressed Stop`.
+    pub stop_reason: String,
+    /// How long every reply takes, in milliseconds. Default: 0. Not with `latency`.
+    pub latency_ms: Option<u64>,
+    /// How long replies take, drawn from a distribution. Not with `latency_ms`.
+    pub latency: Option<Latency>,
+    /// The seed of everything that is drawn. Default: 0.
+    pub seed: u64,
+    /// After this turn and its tools the state is written to bytes, everything else is dropped,
+    /// and a new run continues from the bytes. Default: never.
+    #[schemars(range(min = 1))]
+    pub restart_after_turn: Option<u32>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            scenario: None,
+            system: None,
+            user: None,
+            workspace: None,
+            tools: None,
+            idempotency_keys: IdempotencyKeys::default(),
+            descriptions: BTreeMap::new(),
+            price: None,
+            max_turns: None,
+            max_budget_usd: None,
+            budget_check: BudgetCheck::default(),
+            max_tokens: None,
+            max_wall_ms: None,
+            repeated_call: None,
+            max_completion_tokens: None,
+            tool_errors: ToolErrors::default(),
+            permanent_errors: PermanentErrors::default(),
+            dedupe: Dedupe::default(),
+            approval: Approval::default(),
+            verdict: Verdict::default(),
+            verdict_reason: "this file is still needed".to_owned(),
+            verdict_wording: VerdictWording::default(),
+            cancel_reaches: CancelReaches::default(),
+            stop_at_ms: None,
+            stop_reason: "user pressed Stop".to_owned(),
+            latency_ms: None,
+            latency: None,
+            seed: 0,
+            restart_after_turn: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The policies among the settings.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        Policy {
+            tool_errors: self.tool_errors,
+            permanent_errors: self.permanent_errors,
+            dedupe: self.dedupe,
+            approval: self.approval,
+            verdict_wording: self.verdict_wording,
+            cancel_reaches: self.cancel_reaches,
+        }
+    }
+
+    /// The conditions that stop a run, in the order in which they are looked at.
+    #[must_use]
+    pub fn stop_conditions(&self) -> Vec<StopCondition> {
+        let turns = self
+            .max_turns
+            .map(|turns| StopCondition::MaxTurns { turns });
+        let budget = self.max_budget_usd.map(|dollars| StopCondition::MaxBudget {
+            usd: dollars.0,
+            check: self.budget_check,
+        });
+        let tokens = self
+            .max_tokens
+            .map(|tokens| StopCondition::MaxTokens { tokens });
+        let wall = self
+            .max_wall_ms
+            .map(|wall_ms| StopCondition::MaxWall { wall_ms });
+        let repeated = self
+            .repeated_call
+            .map(|times| StopCondition::RepeatedCall { times });
+        [turns, budget, tokens, wall, repeated]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+/// Whether write tools declare an `idempotency_key` argument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdempotencyKeys {
+    /// They do not.
+    #[default]
+    Absent,
+    /// They do: calls with one key are one operation.
+    Declared,
+}
+
+/// What a person decides about a call that asks for approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing: the run stays stopped.
+    #[default]
+    None,
+    /// The call may run.
+    Approve,
+    /// The call may not run.
+    Reject,
+}
+
+/// How long replies take.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// The shape of the distribution.
+    pub distribution: Distribution,
+    /// The median, in milliseconds.
+    #[schemars(range(min = 0))]
+    pub median_ms: f64,
+    /// The spread of a `log_normal`: the standard deviation of the logarithm. Default: 0.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub sigma: f64,
+}
+
+/// The shape of a latency distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Always the median.
+    Constant,
+    /// Log-normal: mostly near the median, now and then much longer.
+    LogNormal,
+}
+
+/// Dollars as a file writes them: decimal text, never a float.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dollars(pub PicoUsd);
+
+impl<'de> Deserialize<'de> for Dollars {
+    /// Reads the number's source text, which [`super::input`] puts in the number's place.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for Dollars {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Dollars".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0 })
+    }
+}

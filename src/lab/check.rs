@@ -1,0 +1,213 @@
+//! Checking committed results: run again in memory and compare, or verify against digests.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use crate::clock::ClockKind;
+use crate::experiment::Experiment;
+use crate::lab::publish::committed;
+use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
+use crate::results::RowSet;
+use crate::results::claims::ClaimOutcome;
+use crate::results::compare::{self, Difference, LineDifference};
+use crate::results::digest::{Mismatch, verify_digests};
+
+/// How many differences of one file are told one by one.
+const MOST_TOLD: usize = 20;
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// A committed file is not there.
+    Missing {
+        /// The file.
+        file: &'static str,
+    },
+    /// A committed value differs from the one measured now.
+    Row {
+        /// The file.
+        file: &'static str,
+        /// What differs.
+        difference: Difference,
+    },
+    /// More values differ than are told one by one.
+    More {
+        /// The file.
+        file: &'static str,
+        /// How many more.
+        count: usize,
+    },
+    /// A committed text differs from the one made now.
+    Line {
+        /// The file.
+        file: &'static str,
+        /// The first line that differs.
+        difference: LineDifference,
+    },
+    /// A committed file is not what its digest says.
+    Digest(Mismatch),
+    /// A committed file cannot be read as what it should be.
+    Unreadable {
+        /// What is wrong.
+        problem: String,
+    },
+    /// A published number does not come out.
+    Claim(ClaimOutcome),
+}
+
+/// What became of checking one experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Check {
+    /// Everything that is not as it should be.
+    pub findings: Vec<Finding>,
+    /// How many claims were evaluated.
+    pub claims: usize,
+}
+
+/// Checks the committed results of `experiment`. One in virtual time is run again; one on the
+/// real clock is held against its digests, and its table and claims are made from its rows.
+///
+/// # Errors
+/// [`LabError`] where the check could not be made; what it finds is no error.
+pub fn check(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabError> {
+    match experiment.clock() {
+        ClockKind::Virtual => check_again(experiment, lab),
+        ClockKind::Real => check_digests(experiment, lab),
+    }
+}
+
+fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabError> {
+    let fresh = Measured::of(experiment, lab)?;
+    let reading = Reading::of(experiment, &fresh)?;
+    let folder = lab.folder(experiment);
+    let labels = experiment.sweep().labels();
+    let labels: Vec<&str> = labels.iter().map(|(name, _)| *name).collect();
+    let of_turn = [labels.as_slice(), &["turn"]].concat();
+    let mut check = Check::default();
+    check.rows(&folder, CELLS, (&fresh.cells, &labels))?;
+    check.rows(&folder, TURNS, (&fresh.turns, &of_turn))?;
+    check.table(&folder, &reading)?;
+    check.judge(reading);
+    Ok(check)
+}
+
+fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabError> {
+    let folder = lab.folder(experiment);
+    let mut check = Check::default();
+    let needed = [CELLS, TURNS]
+        .into_iter()
+        .filter(|file| !folder.join(file).exists());
+    check
+        .findings
+        .extend(needed.map(|file| Finding::Missing { file }));
+    if !check.findings.is_empty() {
+        return Ok(check);
+    }
+    let mismatches = verify_digests(&folder)?;
+    check
+        .findings
+        .extend(mismatches.into_iter().map(Finding::Digest));
+    match committed(experiment, lab) {
+        Ok(rows) => {
+            let reading = Reading::of(experiment, &rows)?;
+            check.table(&folder, &reading)?;
+            check.judge(reading);
+        }
+        Err(error) => {
+            let problem = error.to_string();
+            check.findings.push(Finding::Unreadable { problem });
+        }
+    }
+    Ok(check)
+}
+
+impl Check {
+    /// Whether everything is as it should be.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    fn rows(
+        &mut self,
+        folder: &Path,
+        file: &'static str,
+        (fresh, key): (&RowSet, &[&str]),
+    ) -> Result<(), LabError> {
+        let Some(bytes) = read(folder, file)? else {
+            self.findings.push(Finding::Missing { file });
+            return Ok(());
+        };
+        let name = folder.join(file).display().to_string();
+        let comparison = match compare::csv(&name, &bytes, fresh, key, MOST_TOLD) {
+            Ok(comparison) => comparison,
+            Err(error) => {
+                let problem = error.to_string();
+                self.findings.push(Finding::Unreadable { problem });
+                return Ok(());
+            }
+        };
+        let told = comparison.differences.len();
+        let differences = comparison.differences.into_iter();
+        self.findings
+            .extend(differences.map(|difference| Finding::Row { file, difference }));
+        if comparison.total > told {
+            let count = comparison.total - told;
+            self.findings.push(Finding::More { file, count });
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, folder: &Path, reading: &Reading) -> Result<(), LabError> {
+        let Some(table) = &reading.table else {
+            return Ok(());
+        };
+        self.text(folder, TABLE_CSV, &table.csv)?;
+        self.text(folder, TABLE_MD, &table.markdown)
+    }
+
+    fn text(&mut self, folder: &Path, file: &'static str, fresh: &str) -> Result<(), LabError> {
+        let Some(bytes) = read(folder, file)? else {
+            self.findings.push(Finding::Missing { file });
+            return Ok(());
+        };
+        let committed = String::from_utf8_lossy(&bytes);
+        let difference = compare::text_lines(&committed, fresh);
+        self.findings
+            .extend(difference.map(|difference| Finding::Line { file, difference }));
+        Ok(())
+    }
+
+    fn judge(&mut self, reading: Reading) {
+        self.claims = reading.claims.len();
+        let broken = reading.claims.into_iter().filter(|claim| !claim.holds());
+        self.findings.extend(broken.map(Finding::Claim));
+    }
+}
+
+/// The bytes of a committed file; none where it is not there.
+fn read(folder: &Path, file: &str) -> Result<Option<Vec<u8>>, LabError> {
+    let path = folder.join(file);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LabError::Committed { path, source }),
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { file } => {
+                write!(f, "{file} is not there; `loopmeter run` makes it")
+            }
+            Self::Row { file, difference } => write!(f, "{file}: {difference}"),
+            Self::More { file, count } => write!(f, "{file}: and {count} more differences"),
+            Self::Line { file, difference } => write!(f, "{file}: {difference}"),
+            Self::Digest(mismatch) => write!(f, "{mismatch}"),
+            Self::Unreadable { problem } => f.write_str(problem),
+            Self::Claim(claim) => write!(f, "claim {claim}"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The laboratory's two jobs: make an experiment's results, and check the committed ones.
+//!
+//! Making and checking share one path from rows to tables and claims, so what is checked is what
+//! was made.
+
+mod check;
+mod publish;
+mod reading;
+
+pub use check::{Check, Finding, check};
+pub use publish::{Published, publish};
+pub use reading::{Measured, Reading, TableTexts};
+
+use std::path::{Path, PathBuf};
+
+use crate::experiment::{ExecuteError, Experiment, Go, Host};
+use crate::files::WriteError;
+use crate::results::digest::DigestError;
+use crate::results::{ReadError, RowsError, TableError};
+
+/// The file that holds one row per cell.
+pub const CELLS: &str = "cells.csv";
+/// The file that holds one row per turn.
+pub const TURNS: &str = "turns.csv";
+/// The file that holds the reader's table as values.
+pub const TABLE_CSV: &str = "table.csv";
+/// The file that holds the reader's table as Markdown.
+pub const TABLE_MD: &str = "table.md";
+
+/// How the laboratory works.
+pub struct Lab<'a> {
+    /// The folder that holds a folder of results for each experiment.
+    pub results: &'a Path,
+    /// How many cells at a time.
+    pub jobs: usize,
+    /// The machine.
+    pub host: &'a Host,
+    /// Told how many of an experiment's runs are done; says whether to go on.
+    pub progress: &'a mut dyn FnMut(&Experiment, u64) -> Go,
+}
+
+impl Lab<'_> {
+    /// Where an experiment's results are.
+    #[must_use]
+    pub fn folder(&self, experiment: &Experiment) -> PathBuf {
+        self.results.join(experiment.name())
+    }
+}
+
+/// Why results could not be made or checked.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// Somebody stopped it.
+    #[error("stopped after {done} of {all} runs")]
+    Stopped {
+        /// Runs that were done.
+        done: u64,
+        /// Runs that there are.
+        all: u64,
+    },
+    /// The cells could not be run.
+    #[error("{0}")]
+    Execute(String),
+    /// The rows do not fit their columns.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
+    /// The table cannot be made of the rows.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A table cannot be printed.
+    #[error("the table cannot be printed: {0}")]
+    Csv(#[source] std::io::Error),
+    /// Rows cannot be read back.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// Digests cannot be written or verified.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// A committed file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Committed {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl<E: Into<LabError> + std::fmt::Display> From<ExecuteError<E>> for LabError {
+    fn from(error: ExecuteError<E>) -> Self {
+        match error {
+            ExecuteError::Stopped { done, all } => Self::Stopped { done, all },
+            ExecuteError::Sink(error) => error.into(),
+            other => Self::Execute(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Making an experiment's results: rows stream into files, and what is read from them follows.
+
+use crate::clock::ClockKind;
+use crate::experiment::{Execution, Experiment};
+use crate::files::{Commit, write_file};
+use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
+use crate::results::digest::write_digests;
+use crate::results::{CsvFile, RowSet, Schema};
+
+/// What was made.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// What was read from the rows; absent where the experiment asks for nothing.
+    pub reading: Option<Reading>,
+    /// Whether any file has other bytes than before.
+    pub changed: Commit,
+}
+
+/// Runs `experiment` and writes its folder of results. Rows are written as they come, so memory
+/// does not grow with the sweep; no file appears before it is whole.
+///
+/// # Errors
+/// [`LabError`]; the files that were there before then stand as they were.
+pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, LabError> {
+    let folder = lab.folder(experiment);
+    let mut cells = CsvFile::create(&folder.join(CELLS), experiment.cell_columns())?;
+    let mut turns = CsvFile::create(&folder.join(TURNS), experiment.turn_columns())?;
+    let progress = &mut *lab.progress;
+    let execution = Execution {
+        jobs: lab.jobs,
+        host: lab.host,
+        progress: &mut |done| progress(experiment, done),
+    };
+    experiment.execute::<LabError>(execution, &mut |rows| {
+        cells.append(rows.cell)?;
+        for turn in rows.turns {
+            turns.append(turn)?;
+        }
+        Ok(())
+    })?;
+    let mut commits = vec![cells.commit()?, turns.commit()?];
+    let reading = read_back(experiment, lab)?;
+    let mut files = vec![CELLS, TURNS];
+    if let Some(table) = reading.as_ref().and_then(|read| read.table.as_ref()) {
+        commits.push(write_file(&folder.join(TABLE_CSV), table.csv.as_bytes())?);
+        commits.push(write_file(
+            &folder.join(TABLE_MD),
+            table.markdown.as_bytes(),
+        )?);
+        files.extend([TABLE_CSV, TABLE_MD]);
+    }
+    if experiment.clock() == ClockKind::Real {
+        commits.push(write_digests(&folder, &files)?);
+    }
+    let written = commits.contains(&Commit::Written);
+    let changed = if written {
+        Commit::Written
+    } else {
+        Commit::Unchanged
+    };
+    Ok(Published { reading, changed })
+}
+
+/// What is read from the rows that were just written, from the files themselves.
+fn read_back(experiment: &Experiment, lab: &Lab<'_>) -> Result<Option<Reading>, LabError> {
+    let readout = experiment.readout();
+    if readout.table.is_none() && readout.claims.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Reading::of(experiment, &committed(experiment, lab)?)?))
+}
+
+/// The rows in an experiment's folder of results.
+pub(super) fn committed(experiment: &Experiment, lab: &Lab<'_>) -> Result<Measured, LabError> {
+    let folder = lab.folder(experiment);
+    let read =
+        |file: &str, columns: &[_]| RowSet::read_csv(&folder.join(file), Schema::Given(columns));
+    Ok(Measured {
+        cells: read(CELLS, &experiment.cell_columns())?,
+        turns: read(TURNS, &experiment.turn_columns())?,
+    })
+}

@@ -25,6 +25,7 @@ const ORDER: &[&str] = &[
     "server",
     "results",
     "experiment",
+    "lab",
     "meter",
     "probe",
     "cli",

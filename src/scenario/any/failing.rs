@@ -73,8 +73,8 @@ fn likely_arguments(tool: &DeclaredTool<'_>, turn: u32, seed: u64) -> Option<(u3
         let place = NAMING
             .iter()
             .position(|part| words.iter().any(|word| word == part));
-        let names = place.map_or(0, |place| NAMING.len() - place);
-        let rank = 2 * u32::try_from(names).unwrap_or(0) + u32::from(looks);
+        let surety = place.map_or(0, |place| NAMING.len() - place);
+        let rank = 2 * u32::try_from(surety).unwrap_or(0) + u32::from(looks);
         (rank, key)
     });
     let mut ranked: Vec<_> = ranked.collect();

@@ -24,10 +24,10 @@ const ORDER: &[&str] = &[
     "store",
     "server",
     "results",
-    "experiment",
-    "lab",
     "meter",
     "probe",
+    "experiment",
+    "lab",
     "cli",
 ];
 

@@ -7,11 +7,22 @@
 //! The command has a process group of its own, and the group is ended with it. A process that
 //! leaves the group, as a daemon does, is out of reach.
 
+mod columns;
 mod command;
 mod group;
+mod invoice;
+mod script;
 mod tail;
+mod time;
 mod variables;
 
+pub use self::columns::{cell_columns, cell_values, turn_columns, turn_values};
 pub use self::command::{Bounds, CommandEnd, Input, Launch, LaunchError, Metered, Ran, run};
+pub use self::invoice::{Ended, Failed, Failure, Invoice, Turn};
+pub use self::script::script;
 pub use self::tail::{Echo, Tail};
+pub use self::time::TimeSplit;
 pub use self::variables::{KEY, Variable, variables};
+
+#[cfg(test)]
+mod tests;

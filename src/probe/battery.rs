@@ -12,7 +12,7 @@ use super::observation::{Observation, ToolStart};
 use super::report::{Report, Setting};
 use super::told::last_words;
 use crate::clock::{Clock, RealClock, Signal};
-use crate::meter::{Bounds, Input, Launch, LaunchError, Metered};
+use crate::meter::{Bounds, Input, Launch, LaunchError, Metered, Variable};
 use crate::pricing::Price;
 use crate::scenario::GivenCalls;
 use crate::server::{Config, Library, MODEL_PREFIX, Outcome, TurnIndex};
@@ -24,6 +24,8 @@ pub struct Options {
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// Variables that it is started with, on top of those that name the endpoint.
+    pub environment: Vec<Variable>,
     /// The checks, in the order in which they are run.
     pub checks: Vec<Check>,
     /// Calls that are known to fail; without them, likely ones are made up.
@@ -173,10 +175,11 @@ impl Options {
 
     fn launch(&self, check: Check, left: Duration, tool_log: &Path) -> Launch {
         let log = (TOOL_LOG.to_owned(), tool_log.to_string_lossy().into_owned());
+        let environment = self.environment.iter().cloned().chain([log]);
         Launch {
             program: self.program.clone(),
             arguments: self.arguments.clone(),
-            environment: vec![log],
+            environment: environment.collect(),
             folder: None,
             run: check.as_str().to_owned(),
             model: format!("{MODEL_PREFIX}{check}"),

@@ -14,7 +14,7 @@ use super::body::{Record, Watch};
 use super::config::{Config, Script};
 use super::connections::Busy;
 use super::exchange::Asked;
-use super::ledger::{Ledger, PathCount, Seat};
+use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
 use super::memo::{Memo, hash};
 use super::received::Received;
@@ -257,7 +257,8 @@ impl Asking<'_> {
         let Understood {
             received, script, ..
         } = &understood;
-        let seat = self.shared.ledger.seat(self.run, received, self.path());
+        let run = ledger::key(self.run, script.name());
+        let seat = self.shared.ledger.seat(&run, received, self.path());
         let turn = seat.turns.by(self.shared.config.turn_index);
         let fault = self.fault(&understood, turn, seat.attempt);
         let place = (turn, self.shared.config.seed);
@@ -265,7 +266,7 @@ impl Asking<'_> {
         if fault.is_none() {
             let calls = reply.message.iter().flat_map(|said| &said.tool_calls);
             let calls: Vec<_> = calls.cloned().collect();
-            self.shared.ledger.issued(self.run, turn, &calls);
+            self.shared.ledger.issued(&run, turn, &calls);
         }
         let mut asked = asked(&understood, seat, turn);
         asked.oddities.extend(odd);

@@ -19,13 +19,21 @@ pub(super) struct Ledger {
 
 #[derive(Debug, Default)]
 struct Runs {
-    by_id: BTreeMap<Option<String>, Run>,
+    by_key: BTreeMap<Key, Run>,
     clock: u64,
 }
 
 const MOST_RUNS: usize = 256;
 /// The most bodies, ids and results that are remembered of one run.
 const MOST_OF_RUN: usize = 4_096;
+
+/// What makes a run: its path, if it has one of its own, and the scenario that is played.
+type Key = (Option<String>, String);
+
+/// The run on this path that plays this scenario.
+pub(super) fn key(path: Option<&str>, scenario: &str) -> Key {
+    (path.map(str::to_owned), scenario.to_owned())
+}
 
 /// Where a request stands in its run.
 #[derive(Clone, Debug)]
@@ -46,12 +54,12 @@ pub(super) enum PathCount {
 
 impl Ledger {
     /// Takes note of a request.
-    pub(super) fn seat(&self, run: Option<&str>, received: &Received, path: PathCount) -> Seat {
+    pub(super) fn seat(&self, run: &Key, received: &Received, path: PathCount) -> Seat {
         self.lock().run(run).seat(received, path)
     }
 
     /// Takes note of what a request was answered with at a turn.
-    pub(super) fn issued(&self, run: Option<&str>, turn: u32, calls: &[ToolCall]) {
+    pub(super) fn issued(&self, run: &Key, turn: u32, calls: &[ToolCall]) {
         self.lock().run(run).issued(turn, calls);
     }
 
@@ -61,16 +69,15 @@ impl Ledger {
 }
 
 impl Runs {
-    fn run(&mut self, id: Option<&str>) -> &mut Run {
+    fn run(&mut self, key: &Key) -> &mut Run {
         self.clock += 1;
-        let key = id.map(str::to_owned);
-        if self.by_id.len() >= MOST_RUNS && !self.by_id.contains_key(&key) {
-            let oldest = self.by_id.iter().min_by_key(|(_, run)| run.heard_of);
-            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
-                self.by_id.remove(&oldest);
+        if self.by_key.len() >= MOST_RUNS && !self.by_key.contains_key(key) {
+            let oldest = self.by_key.iter().min_by_key(|(_, run)| run.heard_of);
+            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+                self.by_key.remove(&oldest);
             }
         }
-        let run = self.by_id.entry(key).or_default();
+        let run = self.by_key.entry(key.clone()).or_default();
         run.heard_of = self.clock;
         run
     }
@@ -105,9 +112,10 @@ impl Run {
     fn seat(&mut self, received: &Received, path: PathCount) -> Seat {
         let body = self.attempt(received.body);
         let view = View::of(received, self);
+        let conversation = received.spoken();
         let turns = Turns {
-            conversation: received.spoken(),
-            ids: self.turn_by_ids(&view.messages),
+            conversation,
+            ids: self.turn_by_ids(&view.messages, conversation),
             path: (path == PathCount::Counts).then_some(body.position),
         };
         let mut oddities = Vec::new();
@@ -162,7 +170,9 @@ impl Run {
         self.reply = Some((turn, ids));
     }
 
-    fn turn_by_ids(&self, messages: &[ReceivedMessage<'_>]) -> Option<u32> {
+    /// The turn after the last one of which a call id comes back. Turns that called nothing leave
+    /// no ids, so for those that follow, the conversation is believed.
+    fn turn_by_ids(&self, messages: &[ReceivedMessage<'_>], conversation: u32) -> Option<u32> {
         if self.issued.is_empty() {
             return None;
         }
@@ -171,7 +181,14 @@ impl Run {
             .flat_map(ids_of)
             .filter_map(|id| self.issued.get(id))
             .map(|turn| turn.saturating_add(1));
-        Some(turns.max().unwrap_or(0))
+        let after = turns.max().unwrap_or(0);
+        let mut missing = self.issued.values().filter(|turn| **turn >= after);
+        let skipped = missing.any(|turn| *turn < conversation);
+        Some(if skipped {
+            after
+        } else {
+            after.max(conversation)
+        })
     }
 
     /// Those of `found` that are new. Where history was rewritten, what was seen before is told
@@ -270,7 +287,7 @@ impl<'a> View<'a> {
         let Some((turn, ids)) = self.reply else {
             return;
         };
-        if conversation <= *turn {
+        if conversation <= *turn && self.new_messages().next().is_some() {
             oddities.push(Oddity::AssistantTurnDropped { turn: *turn });
         }
         let answers: Vec<&str> = self
@@ -336,6 +353,10 @@ impl<K: Ord + Clone, V> Bounded<K, V> {
         K: std::borrow::Borrow<Q>,
     {
         self.values.get(key)
+    }
+
+    fn values(&self) -> impl Iterator<Item = &V> {
+        self.values.values()
     }
 
     fn is_empty(&self) -> bool {

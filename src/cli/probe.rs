@@ -16,8 +16,8 @@ use super::signals::interrupted;
 use crate::clock::Signal;
 use crate::pricing::CHAPTER_PRICE;
 use crate::probe::{
-    Check, Options, ProbeError, ProbeRow, Progress, Report, Requirement, RequirementError, Ruling,
-    to_json, to_markdown, to_text,
+    Check, Failing, Options, ProbeError, ProbeRow, Progress, Report, Requirement, RequirementError,
+    Ruling, to_json, to_markdown, to_text,
 };
 use crate::results::{CsvFile, WriteError};
 use crate::scenario::{GivenCalls, parse_span};
@@ -44,8 +44,11 @@ pub(super) struct ProbeArgs {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     max_requests: u64,
     /// How many attempts of a request fail with 429 and with 500
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = Failing::default().attempts, value_parser = clap::value_parser!(u32).range(1..))]
     failures: u32,
+    /// How many seconds status 429 asks to wait
+    #[arg(long, value_name = "N", default_value_t = Failing::default().retry_after_seconds)]
+    retry_after: u32,
     /// A tool that can be made to fail
     #[arg(long, value_name = "NAME", requires = "failing_arguments")]
     tool: Option<String>,
@@ -222,7 +225,10 @@ impl ProbeArgs {
             time_per_check: self.timeout_per_check,
             time: self.timeout,
             requests: self.max_requests,
-            failures: failures.fold(self.failures, u32::max),
+            failing: Failing {
+                attempts: failures.fold(self.failures, u32::max),
+                retry_after_seconds: self.retry_after,
+            },
             price: price(&self.price)?,
             seed: self.seed,
         })

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::check::{Check, RETRY_AFTER_SECONDS};
+use super::check::{Check, Failing};
 use super::ending::Ending;
 use super::finding::{Evidence, Finding, Seen, Verdict, quote};
 use super::observation::Observation;
@@ -85,7 +85,7 @@ impl fmt::Display for Attempts {
                 let times = if *failed == 1 { "failure" } else { "failures" };
                 write!(f, "{fault}: it tries again and outlives {failed} {times}")?;
             }
-            Count::AtLeast(1) => write!(f, "{fault}: it waits, and {}", self.ending)?,
+            Count::AtLeast(1) => write!(f, "{fault}: it keeps waiting, and {}", self.ending)?,
             Count::AtLeast(seen) => {
                 write!(f, "{fault}: it {} after {seen} attempts", self.ending)?;
             }
@@ -152,7 +152,7 @@ impl fmt::Display for RetryWait {
 }
 
 /// What is found of a request that fails.
-pub(super) fn findings(seen: &Observation) -> Vec<Finding> {
+pub(super) fn findings(seen: &Observation, failing: Failing) -> Vec<Finding> {
     let (attempts, tries) = attempts(seen);
     let mut evidence = Vec::new();
     if let Some(first) = tries.first() {
@@ -175,7 +175,7 @@ pub(super) fn findings(seen: &Observation) -> Vec<Finding> {
     let mut findings = vec![Finding::new(Seen::Attempts(attempts), verdict, evidence)];
     if seen.check == Check::RateLimited {
         let wait = RetryWait {
-            asked: Duration::from_secs(u64::from(RETRY_AFTER_SECONDS)),
+            asked: Duration::from_secs(u64::from(failing.retry_after_seconds)),
             shortest,
         };
         let verdict = match wait.is_honoured() {

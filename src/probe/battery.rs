@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check::Check;
+use super::check::{Check, Failing};
 use super::ending::Ending;
 use super::finding::quote;
 use super::observation::{Observation, ToolStart};
@@ -36,8 +36,8 @@ pub struct Options {
     pub time: Duration,
     /// How many requests a run may make.
     pub requests: u64,
-    /// How many attempts of a request fail where a status is the fault.
-    pub failures: u32,
+    /// How the endpoint fails where a status is the fault.
+    pub failing: Failing,
     /// What a token costs.
     pub price: Price,
     /// Seed of the arguments that are made up.
@@ -198,7 +198,7 @@ impl Options {
         Config {
             library: Library::Only(check.script(self.given.as_ref())),
             turn_index: TurnIndex::Path,
-            faults: check.faults(self.failures),
+            faults: check.faults(self.failing),
             seed: self.seed,
             ..Config::default()
         }
@@ -213,7 +213,7 @@ impl Options {
             price: self.price.clone(),
             requests_limit: self.requests,
             time_limit: self.time_per_check,
-            failures: self.failures,
+            failing: self.failing,
         }
     }
 }

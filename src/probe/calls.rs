@@ -136,10 +136,9 @@ pub(super) fn parallel(seen: &Observation) -> Finding {
     let next = seen.next(&reply);
     let parallel = next.map_or_else(|| unanswered(&reply), |(_, asked)| answered(&reply, asked));
     let verdict = match (parallel.answered == parallel.calls, parallel.order) {
-        (false, Order::AsMade | Order::Another) => Verdict::Bad,
-        (_, Order::AsMade) => Verdict::Good,
-        (_, Order::Another) => Verdict::Bad,
         (_, Order::Untold) => Verdict::Unclear,
+        (true, Order::AsMade) => Verdict::Good,
+        (false, _) | (_, Order::Another) => Verdict::Bad,
     };
     let calls: Vec<&str> = reply.calls.iter().map(|call| call.name.as_str()).collect();
     let mut evidence = vec![Evidence::at(

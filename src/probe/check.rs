@@ -38,10 +38,6 @@ pub enum Check {
     EmptyReply,
 }
 
-/// How long a client is asked to wait by status 429, in seconds: longer than clients wait of
-/// themselves before their first retries.
-pub(super) const RETRY_AFTER_SECONDS: u32 = 2;
-
 impl Check {
     /// All of them, in the order in which they are run.
     pub const ALL: [Self; 12] = [
@@ -105,17 +101,40 @@ impl Check {
         })
     }
 
-    /// How the endpoint fails: with a status for the first `failures` attempts of the first
-    /// turn, in other ways for the very first attempt.
-    pub(super) fn faults(self, failures: u32) -> Vec<Fault> {
+    /// How the endpoint fails: in the first turn, with a status as often as `failing` says, in
+    /// other ways for the very first attempt.
+    pub(super) fn faults(self, failing: Failing) -> Vec<Fault> {
         let fault = self.fault().map(|kind| Fault {
             turn: Some(0),
-            first: Some(if kind.status().is_some() { failures } else { 1 }),
+            first: Some(match kind.status() {
+                Some(_) => failing.attempts,
+                None => 1,
+            }),
             retry_after: (kind == FaultKind::RateLimited)
-                .then_some(RetryAfter::Seconds(RETRY_AFTER_SECONDS)),
+                .then_some(RetryAfter::Seconds(failing.retry_after_seconds)),
             ..Fault::always(kind)
         });
         fault.into_iter().collect()
+    }
+}
+
+/// How a failing endpoint fails where a status is the fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Failing {
+    /// How many attempts of a request fail.
+    pub attempts: u32,
+    /// How long a client is asked to wait by status 429, in seconds.
+    pub retry_after_seconds: u32,
+}
+
+/// Few failures, so that a patient client is seen to recover; and a longer wait than clients
+/// make of themselves before their first retries.
+impl Default for Failing {
+    fn default() -> Self {
+        Self {
+            attempts: 4,
+            retry_after_seconds: 2,
+        }
     }
 }
 
@@ -142,7 +161,7 @@ mod tests {
     #[test]
     fn only_statuses_fail_more_than_once_and_only_429_says_when_to_retry() {
         for check in Check::ALL {
-            let faults = check.faults(4);
+            let faults = check.faults(Failing::default());
             assert_eq!(
                 faults.len(),
                 usize::from(check.fault().is_some()),

@@ -25,7 +25,7 @@ pub use self::attempts::{Attempts, Count, RetryWait};
 pub use self::battery::{Options, ProbeError, Progress, run};
 pub use self::burden::{FirstRequest, Overhead};
 pub use self::calls::{Order, Parallel, Repeats};
-pub use self::check::Check;
+pub use self::check::{Check, Failing};
 pub use self::ending::Ending;
 pub use self::finding::{Evidence, Finding, Seen, Verdict};
 pub use self::observation::{Observation, ToolStart};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::check::Check;
+use super::check::{Check, Failing};
 use super::ending::Ending;
 use super::finding::{Finding, Seen, Verdict};
 use super::observation::Observation;
@@ -39,8 +39,8 @@ pub struct Setting {
     /// After how long it is ended.
     #[serde(rename = "time_limit_ms", serialize_with = "as_ms")]
     pub time_limit: Duration,
-    /// How many attempts of a request fail where a status is the fault.
-    pub failures: u32,
+    /// How the endpoint fails where a status is the fault.
+    pub failing: Failing,
 }
 
 /// What was found in one check.
@@ -76,7 +76,7 @@ impl Report {
         let overall = burden::first_request(seen)
             .into_iter()
             .chain([burden::overhead(seen)]);
-        let check = |seen| CheckReport::new(seen, &setting.price, given);
+        let check = |seen| CheckReport::new(seen, &setting, given);
         Self {
             overall: overall.collect(),
             checks: seen.iter().map(check).collect(),
@@ -106,7 +106,8 @@ impl Report {
 }
 
 impl CheckReport {
-    fn new(seen: &Observation, price: &Price, given: Option<&GivenCalls>) -> Self {
+    fn new(seen: &Observation, setting: &Setting, given: Option<&GivenCalls>) -> Self {
+        let price = &setting.price;
         let mut findings = match seen.check {
             Check::WellBehaved => Vec::new(),
             Check::Runaway => stops::findings(seen, price),
@@ -118,7 +119,7 @@ impl CheckReport {
             | Check::ServerError
             | Check::StalledReply
             | Check::CutReply
-            | Check::EmptyReply => attempts::findings(seen),
+            | Check::EmptyReply => attempts::findings(seen, setting.failing),
         };
         findings.push(ends(seen));
         let started = seen.tool_starts.len() as u64;

@@ -84,7 +84,11 @@ impl Told {
     }
 }
 
-#[expect(clippy::ref_option, reason = "the signature is serde's")]
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature is serde's"
+)]
 fn channel_name<S: Serializer>(channel: &Option<Channel>, to: S) -> Result<S::Ok, S::Error> {
     match channel {
         Some(Channel::Tool) => to.serialize_str("tool"),

@@ -38,7 +38,12 @@ fn main() -> ExitCode {
 }
 
 /// Runs the agent and returns its exit code.
-pub fn run() -> u8 {
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an agent says what came of it"
+)]
+pub(crate) fn run() -> u8 {
     let answer = Agent::from_environment().and_then(|mut agent| agent.answer("What is noted?"));
     match answer {
         Ok(Some(answer)) => {

@@ -77,7 +77,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),
-        Verb::Meter(args) => meter::run(args),
+        Verb::Meter(args) => meter::run(&args),
         Verb::Probe(args) => probe::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::format::{Axis, Combine, ExperimentFile};
+use super::harness::{ENV, EnvValue};
 use super::settings::Settings;
 use super::sweep::{MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 use crate::document::{Document, Findings, Problems, child, property_schema, schema_of};
@@ -128,7 +129,10 @@ fn check_axes(findings: &mut Findings<'_>, document: &Document, file: &Experimen
 
 /// The schema of a list of values of one setting; an unknown setting was reported before.
 fn list_schema(settings: &Value, setting: &str) -> Value {
-    let mut item = property_schema(settings, setting).unwrap_or(Value::Bool(true));
+    let mut item = match setting.strip_prefix(ENV) {
+        Some(_) => EnvValue::schema(),
+        None => property_schema(settings, setting).unwrap_or(Value::Bool(true)),
+    };
     let definitions = item.as_object_mut().and_then(|item| item.remove("$defs"));
     json!({ "items": item, "$defs": definitions.unwrap_or_else(|| json!({})) })
 }

@@ -7,6 +7,7 @@
 mod claims;
 mod execute;
 mod format;
+mod harness;
 mod host;
 mod input;
 mod live;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 pub use execute::{CellRows, ExecuteError, Execution, Go, RunError, Sink};
 pub use format::RowKind;
+pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
@@ -32,6 +34,7 @@ pub use resources::{Home, ResourceError};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
+use self::harness::Harness;
 use self::measured::Presence;
 use self::resources::Resources;
 use crate::clock::ClockKind;
@@ -44,6 +47,7 @@ pub struct Experiment {
     origin: String,
     title: String,
     about: String,
+    harness: Harness,
     clock: ClockKind,
     repeat: u32,
     sweep: Sweep,
@@ -60,17 +64,25 @@ impl Experiment {
     pub fn from_document(name: &str, document: &Document, home: &Home) -> Result<Self, Problems> {
         let file: format::ExperimentFile = document.decode()?;
         let sweep = input::read_sweep(document, &file)?;
-        let real_clock = file.clock == ClockKind::Real;
+        let harness = Harness::of(&file, home);
+        let clock = harness.clock(file.clock);
+        let real_clock = clock == ClockKind::Real;
         let presence = Presence::of(&sweep, !file.subagent.is_empty(), real_clock);
         let mut findings = Findings::new(document);
-        rules::check(&mut findings, &file, &sweep);
-        let resources = resolve::resolve(&mut findings, (document, &file), &sweep, home)?;
+        harness.check(&mut findings, (document, &file), &sweep);
+        rules::check(&mut findings, &file, (&harness, &sweep));
+        let place = resolve::Place {
+            home,
+            harness: &harness,
+        };
+        let resources = resolve::resolve(&mut findings, (document, &file), &sweep, place)?;
         let mut experiment = Self {
             name: name.to_owned(),
             origin: document.origin().to_owned(),
             title: file.title.clone(),
             about: file.about.clone(),
-            clock: file.clock,
+            harness,
+            clock,
             repeat: file.repeat,
             presence,
             sweep,

@@ -7,14 +7,22 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::format::{ExperimentFile, Subagent};
+use super::harness::Harness;
 use super::input::{occurrences, written_number};
 use super::resources::{Child, Home, Resources, tools_of};
 use super::settings::Dollars;
 use super::sweep::Sweep;
 use crate::document::{Document, Findings, Problems, ReadError, child, suggest};
 use crate::pricing::PriceList;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::ScenarioError;
 use crate::tools::Catalog;
+
+/// Where a file stands, and what runs its cells.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) home: &'p Home,
+    pub(super) harness: &'p Harness,
+}
 
 /// Reads everything that the file names; what is not there, or is wrong itself, goes into
 /// `findings`.
@@ -25,10 +33,17 @@ pub(super) fn resolve(
     findings: &mut Findings<'_>,
     (document, file): (&Document, &ExperimentFile),
     sweep: &Sweep,
-    home: &Home,
+    place: Place<'_>,
 ) -> Result<Resources, Problems> {
+    let Place { home, harness } = place;
     let mut resolver = Resolver { findings, home };
-    let scenarios = resolver.scenarios(sweep);
+    let (scenarios, scripts) = match harness {
+        Harness::InProcess => {
+            let read = resolver.named(sweep, |home, name| home.scenario(name).map(Arc::new));
+            (read, BTreeMap::new())
+        }
+        Harness::Command(_) => (BTreeMap::new(), resolver.named(sweep, Home::script)),
+    };
     let workspaces = resolver.workspaces(sweep);
     let prices = PriceList::builtin()?;
     resolver.prices(sweep, &prices);
@@ -37,6 +52,7 @@ pub(super) fn resolve(
     let children = resolver.children(document, file);
     let mut resources = Resources::new(prices, children);
     resources.scenarios = scenarios;
+    resources.scripts = scripts;
     resources.workspaces = workspaces;
     Ok(resources)
 }
@@ -47,21 +63,27 @@ struct Resolver<'r, 'd> {
 }
 
 impl Resolver<'_, '_> {
-    fn scenarios(&mut self, sweep: &Sweep) -> BTreeMap<String, Arc<Scenario>> {
+    /// What `find` finds by each name that the file gives a scenario.
+    fn named<T>(
+        &mut self,
+        sweep: &Sweep,
+        find: impl Fn(&Home, &str) -> Result<T, ScenarioError>,
+    ) -> BTreeMap<String, T> {
         let mut read = BTreeMap::new();
         for (pointer, name) in texts(sweep, "scenario") {
             if !read.contains_key(name)
-                && let Some(scenario) = self.scenario(&pointer, name)
+                && let Some(found) = self.found(&pointer, find(self.home, name))
             {
-                read.insert(name.to_owned(), scenario);
+                read.insert(name.to_owned(), found);
             }
         }
         read
     }
 
-    fn scenario(&mut self, pointer: &str, name: &str) -> Option<Arc<Scenario>> {
-        match self.home.scenario(name) {
-            Ok(scenario) => Some(Arc::new(scenario)),
+    /// What was found; what was not is reported.
+    fn found<T>(&mut self, pointer: &str, found: Result<T, ScenarioError>) -> Option<T> {
+        match found {
+            Ok(found) => Some(found),
             Err(error) => {
                 let help = error.help();
                 match error {
@@ -181,7 +203,8 @@ impl Resolver<'_, '_> {
                 self.findings
                     .add(&format!("{at}/name"), "a sub-agent without a limit", help);
             }
-            if let Some(scenario) = self.scenario(&format!("{at}/scenario"), &child.scenario) {
+            let scenario = self.home.scenario(&child.scenario).map(Arc::new);
+            if let Some(scenario) = self.found(&format!("{at}/scenario"), scenario) {
                 children.push(Child {
                     file: child.clone(),
                     budget,

@@ -9,7 +9,7 @@ use super::time::{self, TimeSplit};
 use crate::message::{FinishReason, Usage};
 use crate::money::PicoUsd;
 use crate::pricing::Price;
-use crate::scenario::FaultKind;
+use crate::scenario::{FaultKind, Said, is_answering_tool};
 use crate::server::{Exchange, Oddity, Outcome, SeenResult};
 
 /// What a command cost and did.
@@ -108,7 +108,8 @@ pub enum Failure {
 /// How a run ended, as far as the model's side and the command's end tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The last reply is prose, and the command ended of itself.
+    /// The last reply is prose, or a call of a tool that takes the answer, and the command ended
+    /// of itself.
     Answered,
     /// The command ended of itself, and the last reply's tool calls were never reported on.
     ToolsPending,
@@ -150,12 +151,19 @@ impl Ended {
             CommandEnd::Stopped(_) => Self::Stopped,
             CommandEnd::Exited(_) => match last.map(|last| &last.outcome) {
                 None => Self::NeverCalled,
-                Some(Outcome::Replied { said, .. }) if said.tool_calls.is_empty() => Self::Answered,
+                Some(Outcome::Replied { said, .. }) if is_answer(said) => Self::Answered,
                 Some(Outcome::Replied { .. }) => Self::ToolsPending,
                 Some(_) => Self::RequestFailed,
             },
         }
     }
+}
+
+/// Whether a reply is the model's last word: prose, or a call of a tool that takes the answer.
+fn is_answer(said: &Said) -> bool {
+    said.tool_calls
+        .iter()
+        .all(|call| is_answering_tool(&call.name))
 }
 
 impl Invoice {
@@ -173,7 +181,7 @@ impl Invoice {
         }
         let understood = || wire.clone().filter_map(|exchange| exchange.asked.as_ref());
         Self {
-            ended: Ended::of(&ran.end, wire.clone().last()),
+            ended: Ended::of(&ran.end, wire.clone().next_back()),
             exit_code: exit_code(ran),
             last_error: last_error(ran),
             requests: count(understood().filter(|asked| asked.attempt == 1)),
@@ -409,6 +417,8 @@ mod tests {
         let exited = CommandEnd::Exited(1);
         assert_eq!(ended(vec![], exited.clone()), Ended::NeverCalled);
         assert_eq!(ended(vec![answered(0, 1)], exited.clone()), Ended::Answered);
+        let by_tool = vec![Reply::calling(&[("final_answer", "{}")]).exchange(1)];
+        assert_eq!(ended(by_tool, exited.clone()), Ended::Answered);
         let mut aborted = answered(2, 3);
         aborted.outcome = Outcome::Aborted;
         let all = vec![answered(0, 1), aborted];

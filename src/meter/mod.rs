@@ -19,7 +19,7 @@ mod variables;
 pub use self::columns::{cell_columns, cell_values, turn_columns, turn_values};
 pub use self::command::{Bounds, CommandEnd, Input, Launch, LaunchError, Metered, Ran, run};
 pub use self::invoice::{Ended, Failed, Failure, Invoice, Turn};
-pub use self::script::script;
+pub use self::script::{script, script_by};
 pub use self::tail::{Echo, Tail};
 pub use self::time::TimeSplit;
 pub use self::variables::{KEY, Variable, variables};

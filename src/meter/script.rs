@@ -12,10 +12,21 @@ use crate::server::Script;
 /// # Errors
 /// There is no such scenario, or it cannot be used.
 pub fn script(reference: &str, base: &Path) -> Result<Script, ScenarioError> {
+    script_by(reference, |name| Scenario::load(name, base))
+}
+
+/// The script that `reference` names: one of the `any-*` scenarios, or else what `load` finds.
+///
+/// # Errors
+/// Those of `load`, with the names of the `any-*` scenarios among the known ones.
+pub fn script_by(
+    reference: &str,
+    load: impl FnOnce(&str) -> Result<Scenario, ScenarioError>,
+) -> Result<Script, ScenarioError> {
     if let Some(any) = AnyScenario::named(reference) {
         return Ok(Script::Any(any));
     }
-    match Scenario::load(reference, base) {
+    match load(reference) {
         Ok(scenario) => Ok(Script::Written(Arc::new(scenario))),
         Err(ScenarioError::Unknown { name, mut known }) => {
             known.extend(AnyScenario::ALL.map(|any| any.as_str().to_owned()));

@@ -7,10 +7,9 @@ use serde::Serialize;
 
 use super::check::{Check, Failing};
 use super::ending::Ending;
-use super::finding::{Evidence, Finding, Seen, Verdict, quote};
+use super::finding::{Evidence, Finding, Seen, Verdict};
 use super::observation::Observation;
-use super::render::{all_as_ms, as_ms, shown_span};
-use super::told::last_words;
+use super::render::{all_as_ms, as_ms, counted, shown_span};
 use crate::server::{Exchange, Outcome};
 
 /// How often a failing request was tried.
@@ -82,8 +81,11 @@ impl fmt::Display for Attempts {
                 )?;
             }
             Count::AtLeast(_) if self.recovered => {
-                let times = if *failed == 1 { "failure" } else { "failures" };
-                write!(f, "{fault}: it tries again and outlives {failed} {times}")?;
+                write!(
+                    f,
+                    "{fault}: it tries again and outlives {}",
+                    counted(u64::from(*failed), "failure")
+                )?;
             }
             Count::AtLeast(1) => write!(f, "{fault}: it keeps waiting, and {}", self.ending)?,
             Count::AtLeast(seen) => {
@@ -162,13 +164,8 @@ pub(super) fn findings(seen: &Observation, failing: Failing) -> Vec<Finding> {
     if let [_, .., last] = tries.as_slice() {
         evidence.push(Evidence::at(last.number, "is the last attempt"));
     }
-    if matches!(attempts.ending, Ending::Exception { .. })
-        && let Some(line) = last_words(&seen.stderr)
-    {
-        evidence.push(Evidence::beside(format!(
-            "standard error ends with {}",
-            quote(line)
-        )));
+    if matches!(attempts.ending, Ending::Exception { .. }) {
+        evidence.extend(seen.last_words.evidence());
     }
     let shortest = attempts.waits.iter().min().copied();
     let verdict = verdict(seen.check, &attempts);

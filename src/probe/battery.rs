@@ -10,7 +10,6 @@ use super::ending::Ending;
 use super::finding::quote;
 use super::observation::{Observation, ToolStart};
 use super::report::{Report, Setting};
-use super::told::last_words;
 use crate::clock::{Clock, RealClock, Signal};
 use crate::meter::{Bounds, Input, Launch, LaunchError, Metered, Variable};
 use crate::pricing::Price;
@@ -140,7 +139,7 @@ pub async fn run(
 fn admit(seen: &Observation) -> Result<(), ProbeError> {
     if seen.exchanges.is_empty() {
         return Err(ProbeError::NeverAsked(Said(
-            last_words(&seen.stderr).map(quote),
+            seen.last_words.stderr.as_deref().map(quote),
         )));
     }
     let refused = seen

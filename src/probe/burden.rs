@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::check::Check;
 use super::finding::{Evidence, Finding, Seen, Verdict};
 use super::observation::Observation;
-use super::render::shown_micros;
+use super::render::{counted, shown_micros};
 use crate::results::Cell;
 use crate::results::stats::Sample;
 
@@ -33,6 +33,7 @@ impl fmt::Display for FirstRequest {
             tools,
             streamed,
         } = self;
+        let tools = counted(*tools as u64, "tool");
         let delivery = if *streamed {
             "a stream"
         } else {
@@ -40,8 +41,8 @@ impl fmt::Display for FirstRequest {
         };
         write!(
             f,
-            "its first request sends {prompt_tokens} tokens, {tools_tokens} of them for {tools} \
-             tools, and asks for {delivery}"
+            "its first request sends {prompt_tokens} tokens, {tools_tokens} of them for {tools}, and \
+             asks for {delivery}"
         )
     }
 }

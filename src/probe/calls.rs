@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::ending::Ending;
 use super::finding::{Evidence, Finding, Seen, Verdict, quote};
 use super::observation::{Observation, Replied};
 use crate::server::{Asked, Channel};
@@ -88,6 +89,8 @@ pub struct Parallel {
     pub answered: usize,
     /// In which order.
     pub order: Order,
+    /// Whether the agent ended with an error before another request.
+    pub crashed: bool,
 }
 
 /// In which order parallel calls are answered.
@@ -107,6 +110,12 @@ impl fmt::Display for Parallel {
         let Self {
             calls, answered, ..
         } = self;
+        if self.crashed {
+            return write!(
+                f,
+                "it ends with an error at {calls} parallel calls, perhaps because one of them fails"
+            );
+        }
         write!(
             f,
             "{answered} of {calls} parallel calls are answered in one request"
@@ -130,12 +139,17 @@ pub(super) fn parallel(seen: &Observation) -> Finding {
             calls: 0,
             answered: 0,
             order: Order::Untold,
+            crashed: false,
         };
         return Finding::new(Seen::Parallel(none), Verdict::Unclear, Vec::new());
     };
     let next = seen.next(&reply);
-    let parallel = next.map_or_else(|| unanswered(&reply), |(_, asked)| answered(&reply, asked));
+    let parallel = match next {
+        Some((_, asked)) => answered(&reply, asked),
+        None => unanswered(&reply, &seen.ending),
+    };
     let verdict = match (parallel.answered == parallel.calls, parallel.order) {
+        _ if parallel.crashed => Verdict::Unclear,
         (_, Order::Untold) => Verdict::Unclear,
         (true, Order::AsMade) => Verdict::Good,
         (false, _) | (_, Order::Another) => Verdict::Bad,
@@ -156,14 +170,18 @@ pub(super) fn parallel(seen: &Observation) -> Finding {
         })
     });
     evidence.extend(told);
+    if parallel.crashed {
+        evidence.extend(seen.last_words.evidence());
+    }
     Finding::new(Seen::Parallel(parallel), verdict, evidence)
 }
 
-const fn unanswered(reply: &Replied<'_>) -> Parallel {
+fn unanswered(reply: &Replied<'_>, ending: &Ending) -> Parallel {
     Parallel {
         calls: reply.calls.len(),
         answered: 0,
         order: Order::AsMade,
+        crashed: matches!(ending, Ending::Exception { .. } | Ending::Killed { .. }),
     }
 }
 
@@ -193,5 +211,6 @@ fn answered(reply: &Replied<'_>, asked: &Asked) -> Parallel {
         calls: reply.calls.len(),
         answered: distinct.len(),
         order,
+        crashed: false,
     }
 }

@@ -18,7 +18,7 @@ pub enum Check {
     Runaway,
     /// The model makes the same call twice
     RepeatedCall,
-    /// The model makes several calls in one message
+    /// The model makes three calls of a tool in one message
     ParallelCalls,
     /// The model calls a tool that does not exist
     UnknownTool,
@@ -94,7 +94,7 @@ impl Check {
             (Self::FailingTool, None) => AnyScenario::FailingTool,
             (Self::Runaway, _) => AnyScenario::Runaway,
             (Self::RepeatedCall, _) => AnyScenario::Repeat,
-            (Self::ParallelCalls, _) => AnyScenario::Parallel,
+            (Self::ParallelCalls, _) => AnyScenario::ParallelOne,
             (Self::UnknownTool, _) => AnyScenario::UnknownTool,
             (Self::MalformedArguments, _) => AnyScenario::BadArguments,
             _ => AnyScenario::Once,

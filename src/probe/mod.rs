@@ -28,7 +28,7 @@ pub use self::calls::{Order, Parallel, Repeats};
 pub use self::check::{Check, Failing};
 pub use self::ending::Ending;
 pub use self::finding::{Evidence, Finding, Seen, Verdict};
-pub use self::observation::{Observation, ToolStart};
+pub use self::observation::{LastWords, Observation, ToolStart};
 pub use self::render::{to_json, to_markdown, to_text};
 pub use self::report::{CheckReport, Report, Setting};
 pub use self::require::{FORMS as REQUIREMENTS, Requirement, RequirementError, Ruling};

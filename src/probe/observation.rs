@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::check::Check;
 use super::ending::Ending;
+use super::finding::{Evidence, quote};
 use crate::message::{ToolCall, Usage};
 use crate::meter::Metered;
 use crate::provider::wire::Delivery;
@@ -24,10 +25,41 @@ pub struct Observation {
     pub ending: Ending,
     /// How long it ran.
     pub wall: Duration,
-    /// The end of what it printed to standard error.
-    pub stderr: String,
+    /// The last line that it printed to standard error, and to standard output; none where there
+    /// is nothing on it.
+    pub last_words: LastWords,
     /// The tools that it says to have started; empty where it does not say.
     pub tool_starts: Vec<ToolStart>,
+}
+
+/// What a command printed last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastWords {
+    /// To standard error.
+    pub stderr: Option<String>,
+    /// To standard output.
+    pub stdout: Option<String>,
+}
+
+impl LastWords {
+    /// What was printed last, as evidence of an error.
+    pub(super) fn evidence(&self) -> Vec<Evidence> {
+        let streams = [
+            ("standard error", &self.stderr),
+            ("standard output", &self.stdout),
+        ];
+        let lines = streams.into_iter().filter_map(|(stream, line)| {
+            let line = quote(line.as_deref()?);
+            Some(Evidence::beside(format!("{stream} ends with {line}")))
+        });
+        lines.collect()
+    }
+}
+
+/// The last line that says something.
+fn last_line(text: &str) -> Option<String> {
+    let mut lines = text.lines().rev().map(str::trim);
+    lines.find(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// One line of the file that an agent may write about the tools that it starts.
@@ -75,7 +107,10 @@ impl Observation {
             check,
             ending: Ending::of(&metered.ran.end, &exchanges),
             wall: metered.ran.wall(),
-            stderr: metered.ran.stderr.text(),
+            last_words: LastWords {
+                stderr: last_line(&metered.ran.stderr.text()),
+                stdout: last_line(&metered.ran.stdout.text()),
+            },
             exchanges,
             tool_starts,
         }
@@ -170,6 +205,12 @@ impl Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn last_words_are_the_last_line_with_something_on_it() {
+        assert_eq!(last_line("a\n b \n\n").as_deref(), Some("b"));
+        assert_eq!(last_line("\n"), None);
+    }
 
     #[test]
     fn lines_of_a_tool_log_that_are_none_are_left_out() {

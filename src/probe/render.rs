@@ -34,6 +34,14 @@ pub(super) fn shown_span(span: Duration) -> String {
     format!("{} ms", ms(span))
 }
 
+/// A number of things.
+pub(super) fn counted(count: u64, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        many => format!("{many} {thing}s"),
+    }
+}
+
 /// Microseconds for people.
 pub(super) fn shown_micros(micros: u64) -> String {
     format!("{}.{:03} ms", micros / 1_000, micros % 1_000)
@@ -109,7 +117,9 @@ fn figures(check: &CheckReport) -> String {
         ..
     } = check;
     let wall = shown_span(*wall);
-    format!("{turns} turns, {requests} requests, ${cost}, {wall}")
+    let turns = counted(u64::from(*turns), "turn");
+    let requests = counted(*requests, "request");
+    format!("{turns}, {requests}, ${cost}, {wall}")
 }
 
 fn lines(text: &mut String, findings: &[Finding]) {
@@ -130,7 +140,8 @@ fn tally(report: &Report) -> String {
         Verdict::NotApplicable,
     ];
     let counts = verdicts.map(|verdict| format!("{} {verdict}", report.count(verdict)));
-    format!("{} checks: {}", report.checks.len(), counts.join(", "))
+    let checks = counted(report.checks.len() as u64, "check");
+    format!("{checks}: {}", counts.join(", "))
 }
 
 /// The report as Markdown.
@@ -149,7 +160,7 @@ pub fn to_markdown(report: &Report, rulings: &[Ruling]) -> String {
     text.push_str("| check | verdict | finding | evidence |\n| --- | --- | --- | --- |\n");
     rows(&mut text, "overall", &report.overall);
     for check in &report.checks {
-        let name = format!("{} ({})", check.check, figures(check));
+        let name = format!("{} ({})", check.check, escape(&figures(check)));
         rows(&mut text, &name, &check.findings);
     }
     for check in &report.not_run {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::ending::Ending;
 use super::finding::{Evidence, Finding, Seen, Verdict};
 use super::observation::Observation;
-use super::render::{as_ms, shown_span};
+use super::render::{as_ms, counted, shown_span};
 use crate::message::Usage;
 use crate::money::PicoUsd;
 use crate::pricing::Price;
@@ -49,26 +49,21 @@ pub enum Stop {
 
 impl fmt::Display for Stops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            turns, requests, ..
-        } = self;
+        let turns = counted(u64::from(self.turns), "turn");
+        let requests = counted(self.requests, "request");
         match self.stop {
-            Stop::Itself => write!(f, "it stops a runaway after {turns} turns")?,
-            Stop::RequestLimit => write!(
-                f,
-                "it does not stop a runaway: ended by us after {turns} turns"
-            )?,
+            Stop::Itself => write!(f, "it stops a runaway after {turns}")?,
+            Stop::RequestLimit => {
+                write!(f, "it does not stop a runaway: ended by us after {turns}")?
+            }
             Stop::TimeUp => write!(
                 f,
-                "it does not stop a runaway: ended by us after {} and {turns} turns",
+                "it does not stop a runaway: ended by us after {} and {turns}",
                 shown_span(self.wall)
             )?,
         }
         let (sent, written, cost) = (self.prompt_tokens, self.completion_tokens, self.cost);
-        write!(
-            f,
-            " ({requests} requests, {sent} + {written} tokens, ${cost})"
-        )
+        write!(f, " ({requests}, {sent} + {written} tokens, ${cost})")
     }
 }
 

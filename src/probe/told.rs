@@ -163,13 +163,8 @@ pub(super) fn finding(seen: &Observation, known_to_fail: bool) -> Finding {
     );
     let Some((first, _)) = heard.first() else {
         let told = unheard(seen, reply);
-        if matches!(told, Told::Crashed)
-            && let Some(line) = last_words(&seen.stderr)
-        {
-            evidence.push(Evidence::beside(format!(
-                "standard error ends with {}",
-                quote(line)
-            )));
+        if told == Told::Crashed {
+            evidence.extend(seen.last_words.evidence());
         }
         return of(told, None, evidence);
     };
@@ -206,15 +201,6 @@ fn unheard(seen: &Observation, reply: &Replied<'_>) -> Told {
         Ending::TimeUp | Ending::RequestLimit | Ending::Stopped => Told::Hung,
         Ending::Result | Ending::PartialResult | Ending::Silence => Told::EndedWithout,
     }
-}
-
-/// The last line that says something.
-pub(super) fn last_words(stderr: &str) -> Option<&str> {
-    stderr
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
 }
 
 /// Words of failures.
@@ -341,11 +327,5 @@ mod tests {
     fn a_result_is_not_taken_for_a_failure_unless_it_is_known_to_be_one() {
         assert_eq!(told(&["3 hits", "3 hits"], false), Told::NoFailure);
         assert_eq!(told(&["computer says no"; 2], true), Told::FixedSentence);
-    }
-
-    #[test]
-    fn last_words_are_the_last_line_with_something_on_it() {
-        assert_eq!(last_words("a\n b \n\n"), Some("b"));
-        assert_eq!(last_words("\n"), None);
     }
 }

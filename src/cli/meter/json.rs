@@ -44,6 +44,7 @@ struct Shown {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the keys say their unit")]
 struct Times {
     wall_ms: Number,
     start_ms: Number,

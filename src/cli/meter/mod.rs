@@ -102,10 +102,10 @@ signal's number if a signal ended it; 2 for wrong usage and 3 if it cannot be st
 const RUN: &str = "meter";
 
 /// Runs the command and prints its bill.
-pub(super) fn run(args: MeterArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &MeterArgs) -> Result<Exit, Failure> {
     let script = script(&args.scenario, Path::new("experiments"))?;
     let price = price(&args.price)?;
-    let launch = launch(&args, &script)?;
+    let launch = launch(args, &script)?;
     let config = Config {
         library: Library::Only(script),
         turn_index: args.turn_index,
@@ -121,7 +121,7 @@ pub(super) fn run(args: MeterArgs) -> Result<Exit, Failure> {
     let metered = runtime.block_on(attend(&launch, config))?;
     let invoice = Invoice::of(&metered, &price);
     let bill = Bill {
-        args: &args,
+        args,
         price: &price,
         invoice: &invoice,
     };

@@ -7,7 +7,7 @@ use super::Bill;
 use crate::cli::output::counted;
 use crate::meter::{Ended, Failure, Invoice, Turn};
 use crate::money::PicoUsd;
-use crate::server::Channel;
+use crate::server::{Channel, Oddity, SeenResult};
 
 /// The bill: what came of it in a line, a table of the turns, the sums, and what stood out.
 pub(super) fn of(bill: &Bill<'_>) -> String {
@@ -81,9 +81,10 @@ fn table(invoice: &Invoice) -> String {
     let mut text = line(&HEADINGS.map(str::to_owned));
     text.push_str("  calls\n");
     for (row, turn) in rows.iter().zip(&invoice.turns) {
-        let calls = match turn.calls.is_empty() {
-            true => "(answer)".to_owned(),
-            false => turn.calls.join(", "),
+        let calls = if turn.calls.is_empty() {
+            "(answer)".to_owned()
+        } else {
+            turn.calls.join(", ")
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}  {calls}", line(row));
@@ -169,24 +170,57 @@ fn sums(bill: &Bill<'_>) -> String {
     lines.concat()
 }
 
-/// What the model was told by the agent, turn by turn.
+/// What the model was told by the agent, turn by turn; what is said again and again is shown once.
 fn told(invoice: &Invoice) -> String {
-    let mut text = String::new();
+    let mut all: Vec<(u32, u32, &SeenResult)> = Vec::new();
     for turn in &invoice.turns {
         for told in &turn.told {
-            let how = match told.channel {
-                Channel::Tool => "a tool message",
-                Channel::User => "text of the user",
-            };
-            let _ = writeln!(
-                text,
-                "  turn {}, in {how}: {}",
-                turn.number,
-                brief(&told.text)
-            );
+            match all.last_mut() {
+                Some((_, last, before))
+                    if before.text == told.text && before.channel == told.channel =>
+                {
+                    *last = turn.number;
+                }
+                _ => all.push((turn.number, turn.number, told)),
+            }
         }
     }
+    let mut text = String::new();
+    for (first, last, told) in all {
+        let how = match told.channel {
+            Channel::Tool => "a tool message",
+            Channel::User => "text of the user",
+        };
+        let turns = if first == last {
+            format!("turn {first}")
+        } else {
+            format!("turns {first} to {last}")
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {turns}, in {how}: {}", brief(&told.text));
+    }
     titled("what the model was told", &text)
+}
+
+/// The first oddity of each kind, and how many more there are of it.
+fn odd(invoice: &Invoice) -> String {
+    let mut kinds: Vec<(u64, &Oddity, u64)> = Vec::new();
+    for (exchange, oddity) in &invoice.oddities {
+        let same = |(_, first, _): &&mut (u64, &Oddity, u64)| first.as_str() == oddity.as_str();
+        match kinds.iter_mut().find(same) {
+            Some((_, _, more)) => *more += 1,
+            None => kinds.push((*exchange, oddity, 0)),
+        }
+    }
+    let mut text = String::new();
+    for (exchange, oddity, more) in kinds {
+        let more = match more {
+            0 => String::new(),
+            more => format!(" (and {more} more like it)"),
+        };
+        let _ = writeln!(text, "  request {exchange}: {oddity}{more}");
+    }
+    titled("odd", &text)
 }
 
 /// What was not as it should be.
@@ -200,10 +234,6 @@ fn stood_out(invoice: &Invoice) -> String {
         };
         let _ = writeln!(failures, "  request {}: {why}", failed.exchange);
     }
-    let mut odd = String::new();
-    for (exchange, oddity) in &invoice.oddities {
-        let _ = writeln!(odd, "  request {exchange}: {oddity}");
-    }
     let forgotten = match invoice.forgotten {
         0 => String::new(),
         some => format!("  {some} earlier requests were not kept and are not billed\n"),
@@ -212,7 +242,7 @@ fn stood_out(invoice: &Invoice) -> String {
     let error = error.map_or_else(String::new, |line| format!("  {line}\n"));
     [
         titled("failures", &failures),
-        titled("odd", &odd),
+        odd(invoice),
         titled("missing", &forgotten),
         titled("the command's last words on standard error", &error),
     ]

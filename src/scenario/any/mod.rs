@@ -27,6 +27,8 @@ pub enum AnyScenario {
     Repeat,
     /// Makes two calls or three in one message, then answers.
     Parallel,
+    /// Makes three calls of one tool in one message, then answers.
+    ParallelOne,
     /// Calls a tool that does not exist, then answers.
     UnknownTool,
     /// Calls a tool with arguments that are not JSON, then answers.
@@ -56,6 +58,13 @@ pub struct AnyReply {
 
 /// Tools by which some frameworks want the answer given.
 const ANSWERING_TOOLS: [&str; 2] = ["final_answer", "final_result"];
+
+/// Whether a tool of this name is one by which some frameworks want the answer given.
+#[must_use]
+pub fn is_answering_tool(name: &str) -> bool {
+    ANSWERING_TOOLS.contains(&name)
+}
+
 /// The answer, where it is prose.
 const ANSWER: &str = "That is done.";
 const UNKNOWN_TOOL: &str = "no_such_tool";
@@ -64,11 +73,12 @@ const MOST_PARALLEL: usize = 3;
 
 impl AnyScenario {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Once,
         Self::Runaway,
         Self::Repeat,
         Self::Parallel,
+        Self::ParallelOne,
         Self::UnknownTool,
         Self::BadArguments,
         Self::FailingTool,
@@ -82,6 +92,7 @@ impl AnyScenario {
             Self::Runaway => "any-runaway",
             Self::Repeat => "any-repeat",
             Self::Parallel => "any-parallel",
+            Self::ParallelOne => "any-parallel-one",
             Self::UnknownTool => "any-unknown-tool",
             Self::BadArguments => "any-bad-arguments",
             Self::FailingTool => "any-failing-tool",
@@ -96,6 +107,9 @@ impl AnyScenario {
             Self::Runaway => "Calls one of the request's own tools for ever and never answers",
             Self::Repeat => "Makes the same call of one of the request's own tools twice, answers",
             Self::Parallel => "Makes several calls of the request's own tools at once, answers",
+            Self::ParallelOne => {
+                "Makes three calls of one of the request's own tools at once, answers"
+            }
             Self::UnknownTool => "Calls a tool that the request does not declare, answers",
             Self::BadArguments => "Calls one of the request's own tools with broken JSON, answers",
             Self::FailingTool => {
@@ -127,6 +141,11 @@ impl AnyScenario {
                     making.call(tool, draw);
                 }
             }
+            (Self::ParallelOne, 0) => {
+                for draw in 0..MOST_PARALLEL as u64 {
+                    making.call(first, draw);
+                }
+            }
             (Self::UnknownTool, 0) => making.push(UNKNOWN_TOOL, "{}".to_owned()),
             (Self::BadArguments, 0) => making.broken_call(first),
             (Self::FailingTool, 0..failing::FAILURES) => {
@@ -139,12 +158,6 @@ impl AnyScenario {
         }
         making.calls()
     }
-}
-
-/// Whether a tool of this name is there for the answer, as in some frameworks.
-#[must_use]
-pub fn is_answering_tool(name: &str) -> bool {
-    ANSWERING_TOOLS.contains(&name)
 }
 
 impl GivenCalls {
@@ -286,7 +299,7 @@ mod tests {
     #[test]
     fn each_scenario_does_what_its_name_says() {
         use AnyScenario::{
-            BadArguments, FailingTool, Once, Parallel, Repeat, Runaway, UnknownTool,
+            BadArguments, FailingTool, Once, Parallel, ParallelOne, Repeat, Runaway, UnknownTool,
         };
         let n = r#"{"n":1}"#;
         for (any, turn, reply) in [
@@ -298,6 +311,11 @@ mod tests {
             (Repeat, 2, ANSWER.to_owned()),
             (Parallel, 0, format!("call_0_0: f {n} | call_0_1: g {n}")),
             (Parallel, 1, ANSWER.to_owned()),
+            (
+                ParallelOne,
+                0,
+                format!("call_0_0: f {n} | call_0_1: f {n} | call_0_2: f {n}"),
+            ),
             (UnknownTool, 0, "call_0_0: no_such_tool {}".to_owned()),
             (BadArguments, 0, "call_0_0: f {\"n\":1".to_owned()),
             (BadArguments, 1, ANSWER.to_owned()),

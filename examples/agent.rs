@@ -202,9 +202,10 @@ impl Agent {
         let reply: Value =
             serde_json::from_str(body).map_err(|error| Broken::Reply(error.into()))?;
         let message = reply["choices"][0]["message"].clone();
-        match message.is_object() {
-            true => Ok(message),
-            false => Err(broken("no choice")),
+        if message.is_object() {
+            Ok(message)
+        } else {
+            Err(broken("no choice"))
         }
     }
 

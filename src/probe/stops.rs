@@ -54,7 +54,7 @@ impl fmt::Display for Stops {
         match self.stop {
             Stop::Itself => write!(f, "it stops a runaway after {turns}")?,
             Stop::RequestLimit => {
-                write!(f, "it does not stop a runaway: ended by us after {turns}")?
+                write!(f, "it does not stop a runaway: ended by us after {turns}")?;
             }
             Stop::TimeUp => write!(
                 f,

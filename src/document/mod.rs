@@ -5,6 +5,7 @@
 //! key and wrong value in one go; what a schema cannot say, the caller checks and reports through
 //! [`Findings`], at the same kind of place.
 
+mod excerpt;
 mod problem;
 mod read;
 mod schema;
@@ -80,11 +81,32 @@ impl Document {
     ///
     /// Every key and value that `T` does not take.
     pub fn decode<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problems> {
-        let mut problems: Vec<Problem> = self.unusable.values().cloned().collect();
-        problems.extend(self.check_against("", &self.json, &schema_of::<T>()));
+        let (value, problems) = self.salvage()?;
         Problems::check(problems)?;
-        serde_json::from_value(self.json.clone())
-            .map_err(|error| Problems::one(self.problem("", &error.to_string(), None)))
+        Ok(value)
+    }
+
+    /// A value of type `T` in spite of what its schema finds wrong, and that: what else is wrong
+    /// can then be found too. Unknown keys are left out, and values that `T` does not look into
+    /// stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Every key and value that `T` does not take, where no value can be had.
+    pub fn salvage<T: DeserializeOwned + JsonSchema>(&self) -> Result<(T, Vec<Problem>), Problems> {
+        let faults = schema::faults(&self.json, &schema_of::<T>());
+        let mut problems: Vec<Problem> = self.unusable.values().cloned().collect();
+        problems.extend(faults.iter().filter_map(|fault| self.located("", fault)));
+        let mut json = self.json.clone();
+        for fault in faults.iter().filter(|fault| fault.part == Part::Key) {
+            schema::remove(&mut json, &fault.pointer);
+        }
+        serde_json::from_value(json)
+            .map(|value| (value, problems.clone()))
+            .map_err(|error| {
+                let unexplained = || Problems::one(self.problem("", &error.to_string(), None));
+                Problems::check(problems).err().unwrap_or_else(unexplained)
+            })
     }
 
     /// Checks `value` against `schema` as if it stood at `pointer`, and reports every mismatch

@@ -62,6 +62,17 @@ pub(super) fn faults(value: &Value, schema: &Value) -> Vec<Fault> {
     explainer.faults
 }
 
+/// Takes the key at a JSON pointer out of its table.
+pub(super) fn remove(value: &mut Value, pointer: &str) {
+    let Some((table, key)) = pointer.rsplit_once('/') else {
+        return;
+    };
+    let key = key.replace("~1", "/").replace("~0", "~");
+    if let Some(table) = value.pointer_mut(table).and_then(Value::as_object_mut) {
+        table.swap_remove(&key);
+    }
+}
+
 struct Explainer<'s> {
     schema: &'s Value,
     faults: Vec<Fault>,

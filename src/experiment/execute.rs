@@ -57,7 +57,7 @@ pub enum ExecuteError<E> {
     /// The rows could not be taken.
     #[error("{0}")]
     Sink(E),
-    /// Somebody stopped it between two chunks.
+    /// Somebody stopped it.
     #[error("stopped after {done} of {all} runs")]
     Stopped {
         /// Runs whose rows were taken.
@@ -70,14 +70,8 @@ pub enum ExecuteError<E> {
 /// Takes the rows of the next run; no more come after an error.
 pub type Sink<'s, E> = &'s mut dyn FnMut(CellRows) -> Result<(), E>;
 
-/// Whether to go on after a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Go {
-    /// Go on.
-    On,
-    /// Stop here.
-    Stop,
-}
+/// Whether somebody asked for a stop; looked at after every step of every run.
+pub type Stop<'s> = &'s (dyn Fn() -> bool + Sync);
 
 /// How to run cells.
 pub struct Execution<'a> {
@@ -85,8 +79,10 @@ pub struct Execution<'a> {
     pub jobs: usize,
     /// The machine, whose description goes into the rows of the real clock.
     pub host: &'a Host,
-    /// Told after each chunk how many runs are done; says whether to go on.
-    pub progress: &'a mut dyn FnMut(u64) -> Go,
+    /// Told after each chunk how many runs are done.
+    pub progress: &'a mut dyn FnMut(u64),
+    /// Ends the work early.
+    pub stop: Stop<'a>,
 }
 
 impl Experiment {
@@ -135,37 +131,47 @@ impl Experiment {
         }
     }
 
-    /// Runs commands one after the other, so that none disturbs another. `progress` is asked while
-    /// they run.
+    /// Runs commands one after the other, so that none disturbs another.
     fn execute_commands<E>(
         &self,
         command: &CommandHarness,
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
-        let Execution { host, progress, .. } = execution;
+        let Execution {
+            host,
+            progress,
+            stop,
+            ..
+        } = execution;
         let all = self.runs();
         for done in 0..all {
-            let run = self.run_at(done)?;
-            let id = format!("{}-{}", run.cell.index, run.sample);
-            let mut go = || progress(done);
-            let invoice = command.run(&run.cell.settings, &self.resources, id, &mut go);
-            let invoice = invoice.map_err(|source| RunError::Run {
-                id: run.cell.id.clone(),
-                source,
-            })?;
-            let Some(invoice) = invoice else {
-                return Err(ExecuteError::Stopped { done, all });
-            };
-            let turns = invoice.turns.iter().map(meter::turn_values);
-            let rows = self.rows(run, host, meter::cell_values(&invoice), turns);
+            let rows = self.run_command(command, done, (host, stop))?;
+            let rows = rows.ok_or(ExecuteError::Stopped { done, all })?;
             sink(rows).map_err(ExecuteError::Sink)?;
-            if progress(done + 1) == Go::Stop && done + 1 < all {
-                let done = done + 1;
-                return Err(ExecuteError::Stopped { done, all });
-            }
+            progress(done + 1);
         }
         Ok(())
+    }
+
+    /// The rows of the n-th run, by a command; none if it was stopped.
+    fn run_command(
+        &self,
+        command: &CommandHarness,
+        run: u64,
+        (host, stop): (&Host, Stop<'_>),
+    ) -> Result<Option<CellRows>, RunError> {
+        let run = self.run_at(run)?;
+        let run_id = format!("{}-{}", run.cell.index, run.sample);
+        let invoice = command.run(&run.cell.settings, &self.resources, run_id, stop);
+        let invoice = invoice.map_err(|source| RunError::Run {
+            id: run.cell.id.clone(),
+            source,
+        })?;
+        Ok(invoice.map(|invoice| {
+            let turns = invoice.turns.iter().map(meter::turn_values);
+            self.rows(run, host, meter::cell_values(&invoice), turns)
+        }))
     }
 
     fn execute_many<E>(
@@ -177,6 +183,7 @@ impl Experiment {
             jobs,
             host,
             progress,
+            stop,
         } = execution;
         let jobs = match self.clock {
             ClockKind::Virtual => jobs.max(1),
@@ -185,7 +192,10 @@ impl Experiment {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         if self.clock == ClockKind::Real {
             // The first run of a process loads what later ones find loaded.
-            self.run_one(0, host)?;
+            let first = self.run_one(0, host, stop);
+            if !stop() {
+                first?;
+            }
         }
         let (all, chunk) = (self.runs(), chunk_length(jobs));
         let mut done = 0;
@@ -194,16 +204,17 @@ impl Experiment {
             let rows: Vec<_> = pool.install(|| {
                 (done..end)
                     .into_par_iter()
-                    .map(|run| self.run_one(run, host))
+                    .map(|run| self.run_one(run, host, stop))
                     .collect()
             });
+            if stop() {
+                return Err(ExecuteError::Stopped { done, all });
+            }
             for rows in rows {
                 sink(rows?).map_err(ExecuteError::Sink)?;
             }
             done = end;
-            if progress(done) == Go::Stop && done < all {
-                return Err(ExecuteError::Stopped { done, all });
-            }
+            progress(done);
         }
         Ok(())
     }
@@ -218,11 +229,12 @@ impl Experiment {
     }
 
     /// The rows of the n-th run.
-    fn run_one(&self, run: u64, host: &Host) -> Result<CellRows, RunError> {
+    fn run_one(&self, run: u64, host: &Host, stop: Stop<'_>) -> Result<CellRows, RunError> {
         let run = self.run_at(run)?;
         let id = &run.cell.id;
         let run_id = format!("{}/{id}", self.name);
-        let measured = live::run(&run.cell.settings, &self.resources, self.clock, &run_id);
+        let of_cell = (&run.cell.settings, run_id.as_str());
+        let measured = live::run(of_cell, &self.resources, self.clock, stop);
         let measured = measured.map_err(|source| RunError::Run {
             id: id.clone(),
             source,

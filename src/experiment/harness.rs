@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::execute::Go;
+use super::execute::Stop;
 use super::format::{ExperimentFile, HarnessTable, SettingName};
 use super::input::occurrences;
 use super::live::CellRunError;
@@ -156,14 +156,13 @@ impl CommandHarness {
         }
     }
 
-    /// Runs a cell as the run `run` and waits for its end; nothing if `go` said to stop. Asks `go`
-    /// now and then.
+    /// Runs a cell as the run `run` and waits for its end; nothing if it was stopped.
     pub(super) fn run(
         &self,
         settings: &Settings,
         resources: &Resources,
         run: String,
-        go: &mut dyn FnMut() -> Go,
+        stop: Stop<'_>,
     ) -> Result<Option<Invoice>, CellRunError> {
         let script = resources.script(settings)?;
         let launch = self.launch(settings, script.name(), run);
@@ -179,13 +178,13 @@ impl CommandHarness {
             .enable_all()
             .build()?;
         let metered = runtime.block_on(async {
-            let (stop, clock) = (Signal::new(), RealClock::starting_at(Duration::ZERO));
-            let mut running = pin!(meter::run(&launch, config, &stop));
+            let (signal, clock) = (Signal::new(), RealClock::starting_at(Duration::ZERO));
+            let mut running = pin!(meter::run(&launch, config, &signal));
             loop {
                 tokio::select! {
                     metered = &mut running => break metered,
-                    _ = clock.sleep(BETWEEN_LOOKS, &stop) => if go() == Go::Stop {
-                        stop.stop("loopmeter was stopped");
+                    _ = clock.sleep(BETWEEN_LOOKS, &signal) => if stop() {
+                        signal.stop("loopmeter was stopped");
                         break running.await;
                     },
                 }

@@ -9,29 +9,38 @@ use super::format::{Axis, Combine, ExperimentFile};
 use super::harness::{ENV, EnvValue};
 use super::settings::Settings;
 use super::sweep::{MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
-use crate::document::{Document, Findings, Problems, child, property_schema, schema_of};
+use crate::document::{Document, Findings, child, property_schema, schema_of};
 use crate::results::Kind;
 
-/// Makes the sweep that the file describes.
-///
-/// # Errors
-/// Everything that is wrong with its settings, axes and cases.
-pub(super) fn read_sweep(document: &Document, file: &ExperimentFile) -> Result<Sweep, Problems> {
-    let mut findings = Findings::new(document);
-    check_axes(&mut findings, document, file);
-    check_cases(&mut findings, file);
-    findings.finish()?;
+/// A sweep, and whether its cells can be told apart by their labels.
+pub(super) struct Read {
+    pub(super) sweep: Sweep,
+    pub(super) is_sound: bool,
+}
+
+/// Makes the sweep that the file describes. What is wrong with its axes and cases goes into
+/// `findings`, and what is wrong with their values, where nothing else was found before.
+pub(super) fn read_sweep(
+    findings: &mut Findings<'_>,
+    document: &Document,
+    file: &ExperimentFile,
+) -> Read {
+    let mut of_shape = Findings::new(document);
+    check_axes(&mut of_shape, document, file);
+    check_cases(&mut of_shape, file);
     let base = with_written_money(document, "/settings", &file.settings);
     let sweep = Sweep::new(base, shape(document, file));
-    let mut findings = Findings::new(document);
+    let is_sound = of_shape.is_empty() && !sweep.is_empty();
+    findings.append(of_shape);
     if sweep.len() > MAX_CELLS {
         let message = format!("{} cells are too many", sweep.len());
         let help = format!("{MAX_CELLS} at most; leave out values or an axis");
         findings.add_to_key("/axis", &message, &help);
     }
-    check_values(&mut findings, &sweep);
-    findings.finish()?;
-    Ok(sweep)
+    if findings.is_empty() {
+        check_values(findings, &sweep);
+    }
+    Read { sweep, is_sound }
 }
 
 /// Everything that the file says of one setting, with the JSON pointer of where.

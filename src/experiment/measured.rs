@@ -326,6 +326,10 @@ static CELL_COLUMNS: &[CellColumn] = &[
         Kind::Usd,
         |m| m.restored.map(|restored| restored.cost).into(),
     ),
+    sets(&["latency"], "latency_seed", Kind::Count, |m| {
+        let drawn = m.settings.latency.as_ref();
+        drawn.map(|_| m.settings.seed).into()
+    }),
     sets(&["stop_at_ms"], "click_to_stop_ms", Kind::Ms, |m| {
         m.click_to_stop().map_or(Printed::Missing, Printed::ms)
     }),

@@ -23,7 +23,7 @@ mod sweep;
 use rust_decimal::Decimal;
 use serde_json::Value;
 
-pub use execute::{CellRows, ExecuteError, Execution, Go, RunError, Sink};
+pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
 pub use format::RowKind;
 pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
@@ -62,15 +62,18 @@ impl Experiment {
     /// # Errors
     /// Everything that is wrong in the document, in what it names, and between the two.
     pub fn from_document(name: &str, document: &Document, home: &Home) -> Result<Self, Problems> {
-        let file: format::ExperimentFile = document.decode()?;
-        let sweep = input::read_sweep(document, &file)?;
+        let (file, problems) = document.salvage::<format::ExperimentFile>()?;
+        let mut findings = Findings::new(document);
+        findings.extend(problems);
+        let input::Read { sweep, is_sound } = input::read_sweep(&mut findings, document, &file);
         let harness = Harness::of(&file, home);
         let clock = harness.clock(file.clock);
         let real_clock = clock == ClockKind::Real;
         let presence = Presence::of(&sweep, !file.subagent.is_empty(), real_clock);
-        let mut findings = Findings::new(document);
         harness.check(&mut findings, (document, &file), &sweep);
-        rules::check(&mut findings, &file, (&harness, &sweep));
+        if findings.is_empty() {
+            rules::check(&mut findings, &file, (&harness, &sweep));
+        }
         let place = resolve::Place {
             home,
             harness: &harness,
@@ -89,7 +92,9 @@ impl Experiment {
             readout: Readout::default(),
             resources,
         };
-        experiment.readout = readout::read(&mut findings, document, &file, &experiment);
+        if is_sound {
+            experiment.readout = readout::read(&mut findings, document, &file, &experiment);
+        }
         findings.finish()?;
         Ok(experiment)
     }

@@ -181,37 +181,27 @@ fn reason(error: &regex::Error) -> String {
 }
 
 impl ScenarioFile {
-    /// The scenario, if all holds that the schema cannot say.
-    pub(super) fn build(&self, name: &str, document: &Document) -> Result<Scenario, Problems> {
+    /// The scenario, if nothing was found before and all holds that the schema cannot say.
+    pub(super) fn build(
+        &self,
+        name: &str,
+        document: &Document,
+        mut findings: Findings<'_>,
+    ) -> Result<Scenario, Problems> {
         let Some((last, earlier)) = self.step.split_last() else {
-            return Err(Problems::one(document.problem(
-                "/step",
-                "must not be empty",
-                None,
-            )));
+            let no_step = || Problems::one(document.problem("/step", "must not be empty", None));
+            return Err(findings.finish().err().unwrap_or_else(no_step));
         };
-        let mut findings = Findings::new(document);
-        let mut answered = Answered::default();
-        for (index, step) in self.step.iter().enumerate() {
-            let at = format!("/step/{index}");
-            step.check(&at, &mut findings);
-            answered.check(step, &at, &mut findings);
-        }
-        check_ids(&self.step, &mut findings);
-        let at_last = format!("/step/{}", earlier.len());
-        if !last.always_matches() {
-            findings.add(
-                &at_last,
-                "the last step does not match every conversation",
-                "end with a step without `turn`, `from_turn`, `when` and `unless`, so that every \
-                 conversation has a reply",
-            );
+        // A misspelt condition was reported: what it would have changed is not known.
+        if findings.is_empty() {
+            self.check_steps(last, &mut findings);
         }
         let steps = earlier
             .iter()
             .enumerate()
             .map(|(index, step)| step.build(&format!("/step/{index}"), &mut findings))
             .collect();
+        let at_last = format!("/step/{}", earlier.len());
         let otherwise = last.build(&at_last, &mut findings).speech;
         let pace = self.pace(&mut findings);
         let faults = self.faults(&mut findings);
@@ -246,6 +236,26 @@ impl ScenarioFile {
             }
         }
         faults
+    }
+
+    /// What must hold in every step, and between them: all are reached, and the last always
+    /// replies.
+    fn check_steps(&self, last: &StepFile, findings: &mut Findings<'_>) {
+        let mut answered = Answered::default();
+        for (index, step) in self.step.iter().enumerate() {
+            let at = format!("/step/{index}");
+            step.check(&at, findings);
+            answered.check(step, &at, findings);
+        }
+        check_ids(&self.step, findings);
+        if !last.always_matches() {
+            findings.add(
+                &format!("/step/{}", self.step.len().saturating_sub(1)),
+                "the last step does not match every conversation",
+                "end with a step without `turn`, `from_turn`, `when` and `unless`, so that every \
+                 conversation has a reply",
+            );
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub use self::library::{ScenarioError, builtin_names};
 pub use self::spec::{SpecError, parse_span};
 
 use self::file::ScenarioFile;
-use crate::document::{Document, Problems, ReadError, schema_of};
+use crate::document::{Document, Findings, Problems, ReadError, schema_of};
 use crate::message::{Message, ToolCall, Usage};
 
 /// In a scenario's texts, replaced by the index of the turn.
@@ -128,8 +128,10 @@ impl Scenario {
     ///
     /// Everything that is wrong in the document.
     pub fn from_document(name: &str, document: &Document) -> Result<Self, Problems> {
-        let file: ScenarioFile = document.decode()?;
-        file.build(name, document)
+        let (file, problems) = document.salvage::<ScenarioFile>()?;
+        let mut findings = Findings::new(document);
+        findings.extend(problems);
+        file.build(name, document, findings)
     }
 
     /// Reads a scenario from a TOML text, in which problems are placed by `name`.

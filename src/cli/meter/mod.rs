@@ -135,9 +135,11 @@ async fn attend(launch: &Launch, config: Config) -> Result<Metered, LaunchError>
         stop.stop(interrupted().await);
         std::future::pending::<Infallible>().await
     };
+    // Signals are heard before the command is started.
     tokio::select! {
-        metered = crate::meter::run(launch, config, &stop) => metered,
+        biased;
         never = signals => match never {},
+        metered = crate::meter::run(launch, config, &stop) => metered,
     }
 }
 

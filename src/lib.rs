@@ -65,6 +65,8 @@ pub mod lab;
 #[cfg(feature = "cli")]
 pub mod meter;
 #[cfg(feature = "cli")]
+pub mod probe;
+#[cfg(feature = "cli")]
 pub mod results;
 #[cfg(feature = "cli")]
 pub mod server;

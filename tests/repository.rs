@@ -25,6 +25,7 @@ const ORDER: &[&str] = &[
     "server",
     "results",
     "meter",
+    "probe",
     "experiment",
     "lab",
     "cli",

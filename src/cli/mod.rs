@@ -8,6 +8,7 @@ mod exit;
 mod list;
 mod meter;
 mod output;
+mod probe;
 mod progress;
 mod run;
 mod schema;
@@ -45,6 +46,9 @@ enum Verb {
     /// Run somebody's agent against the scripted model, and print its bill
     #[command(after_help = meter::EXAMPLES)]
     Meter(meter::MeterArgs),
+    /// Run somebody's agent through a battery of checks, and print its report card
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(Box<probe::ProbeArgs>),
     /// List experiments, scenarios or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
@@ -60,6 +64,7 @@ Examples:
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
+  loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -79,6 +84,7 @@ pub fn main() -> ExitCode {
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),
+        Verb::Probe(args) => probe::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

@@ -327,7 +327,7 @@ impl Asking<'_> {
     fn fault(&self, understood: &Understood, turn: u32, attempt: u32) -> Option<Fault> {
         let scripted: &[Fault] = match &understood.script {
             Script::Written(scenario) => scenario.faults(),
-            Script::Any(_) => &[],
+            Script::Any(_) | Script::Given(_) => &[],
         };
         let own = understood.fault.iter();
         let mut faults = own.chain(&self.shared.config.faults).chain(scripted);
@@ -343,7 +343,7 @@ impl Asking<'_> {
         match (ours, &understood.script) {
             (Some(pace), _) => pace,
             (None, Script::Written(scenario)) => scenario.pace(),
-            (None, Script::Any(_)) => &Pace::NONE,
+            (None, Script::Any(_) | Script::Given(_)) => &Pace::NONE,
         }
     }
 }

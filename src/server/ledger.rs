@@ -96,9 +96,42 @@ struct Run {
     last: Vec<u128>,
     /// How many messages the conversation began with.
     opening: usize,
+    /// The last of them that is the user's, as it was in the last request.
+    request: Option<Text>,
     /// The turn and the call ids of the last reply.
     reply: Option<(u32, Vec<String>)>,
     results: Bounded<u128, ()>,
+}
+
+/// A text of a message, known again where more is added to it.
+#[derive(Clone, Copy, Debug)]
+struct Text {
+    /// The message, from 0.
+    message: usize,
+    bytes: usize,
+    hash: u128,
+}
+
+impl Text {
+    /// The user's last words among the first `opening` messages.
+    fn last_of_user(messages: &[ReceivedMessage<'_>], opening: usize) -> Option<Self> {
+        let mut first = messages.iter().take(opening).enumerate();
+        let (message, received) = first.rfind(|(_, message)| message.role == Role::User)?;
+        let text = received.text.as_deref().unwrap_or_default();
+        Some(Self {
+            message,
+            bytes: text.len(),
+            hash: hash(text.as_bytes()),
+        })
+    }
+
+    /// What was added to it, if something was.
+    fn added<'m>(&self, messages: &'m [ReceivedMessage<'_>]) -> Option<&'m str> {
+        let message = messages.get(self.message)?;
+        let (before, added) = message.text.as_deref()?.split_at_checked(self.bytes)?;
+        let is_it = message.role == Role::User && hash(before.as_bytes()) == self.hash;
+        (is_it && !before.is_empty() && !added.is_empty()).then_some(added)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,8 +168,10 @@ impl Run {
         oddities.truncate(MOST_LISTED);
         let messages_kept = view.kept;
         let (opening, found) = (view.opening, view.results());
+        let request = Text::last_of_user(&view.messages, opening);
         let results = self.unseen(found, messages_kept < self.last.len());
         self.opening = opening;
+        self.request = request;
         self.last.clone_from(&received.messages);
         Seat {
             attempt: body.attempts,
@@ -222,6 +257,9 @@ struct View<'a> {
     before: usize,
     opening: usize,
     goes_on: bool,
+    /// What was added to the user's words among the first messages, as some frameworks do that
+    /// drop a failed turn.
+    added: Option<SeenResult>,
     reply: Option<&'a (u32, Vec<String>)>,
 }
 
@@ -232,13 +270,22 @@ impl<'a> View<'a> {
         let messages: Vec<_> = received.incoming.received().collect();
         let longer = kept >= run.opening && messages.len() > run.opening && run.opening > 0;
         let issued = |id: &str| run.issued.get(id).is_some();
-        let goes_on = longer || messages.iter().flat_map(ids_of).any(issued);
+        let added = run.request.and_then(|request| {
+            let text = cut_text(request.added(&messages)?.trim_start());
+            Some(SeenResult {
+                channel: Channel::User,
+                call_id: None,
+                text,
+            })
+        });
+        let goes_on = longer || added.is_some() || messages.iter().flat_map(ids_of).any(issued);
         let opening = if goes_on { run.opening } else { messages.len() };
         Self {
             kept,
             before: run.last.len(),
             opening,
             goes_on,
+            added,
             reply: run.reply.as_ref().filter(|_| goes_on),
             messages,
         }
@@ -296,9 +343,8 @@ impl<'a> View<'a> {
             .filter_map(|message| message.tool_call_id)
             .filter(|answered| ids.iter().any(|id| id == answered))
             .collect();
-        let spoke = self
-            .new_messages()
-            .any(|(at, message)| at >= self.opening && message.role == Role::User);
+        let mut later = self.new_messages().filter(|(at, _)| *at >= self.opening);
+        let spoke = self.added.is_some() || later.any(|(_, message)| message.role == Role::User);
         if !ids.is_empty() && answers.is_empty() && spoke {
             let ids = ids.clone();
             oddities.push(Oddity::ResultsAsUserText { ids });
@@ -327,7 +373,8 @@ impl<'a> View<'a> {
                 text: cut_text(message.text.as_deref().unwrap_or_default()),
             })
         });
-        seen.take(MOST_LISTED).collect()
+        let added = self.added.iter().cloned();
+        added.chain(seen).take(MOST_LISTED).collect()
     }
 }
 

@@ -90,6 +90,23 @@ async fn results_as_user_text_are_noticed_and_the_path_still_counts() {
 }
 
 #[tokio::test]
+async fn a_failure_that_is_added_to_the_first_words_is_seen_as_text_of_the_user() {
+    let server = serve_by(TurnIndex::Path).await;
+    let more = USER.replace("Which file?", "Which file?\\nError: no such tool");
+    assert_eq!(say(&server, &[USER]).await, "c1");
+    assert_eq!(say(&server, &[&more]).await, "c2");
+    let seen = server.stop().await;
+    let asked = last(&seen);
+    let result = &asked.results[0];
+    assert_eq!(
+        (result.channel, result.text.as_str()),
+        (Channel::User, "Error: no such tool")
+    );
+    let dropped = Oddity::AssistantTurnDropped { turn: 0 };
+    assert!(oddities(asked).contains(&dropped), "{asked:?}");
+}
+
+#[tokio::test]
 async fn a_dropped_reply_is_noticed_and_call_ids_still_tell_the_turn() {
     let server = serve_by(TurnIndex::Ids).await;
     assert_eq!(say(&server, &[USER]).await, "c1");

@@ -178,7 +178,7 @@ fn launch(args: &MeterArgs, script: &Script) -> Result<Launch, Failure> {
     clippy::disallowed_methods,
     reason = "the command line reads the environment"
 )]
-fn no_proxy() -> Vec<(String, String)> {
+pub(super) fn no_proxy() -> Vec<(String, String)> {
     let known = ["NO_PROXY", "no_proxy"].into_iter().filter_map(|name| {
         let value = std::env::var(name).ok()?;
         let value = value.trim_matches(',');
@@ -187,7 +187,8 @@ fn no_proxy() -> Vec<(String, String)> {
     known.collect()
 }
 
-fn price(name: &str) -> Result<Price, Failure> {
+/// The price of that name.
+pub(super) fn price(name: &str) -> Result<Price, Failure> {
     let prices = PriceList::builtin()?;
     prices.get(name).cloned().ok_or_else(|| {
         let known: Vec<_> = prices

@@ -116,15 +116,18 @@ impl fmt::Display for Parallel {
                 "it ends with an error at {calls} parallel calls, perhaps because one of them fails"
             );
         }
+        if self.order == Order::Untold {
+            return f
+                .write_str("parallel calls are answered, if at all, as text that names no call");
+        }
         write!(
             f,
             "{answered} of {calls} parallel calls are answered in one request"
         )?;
         f.write_str(match self.order {
-            Order::AsMade if *answered == 0 => "",
-            Order::AsMade => ", in the order of the calls",
+            Order::AsMade if *answered > 0 => ", in the order of the calls",
             Order::Another => ", in another order than the calls",
-            Order::Untold => ", as text of the user that names no call",
+            Order::AsMade | Order::Untold => "",
         })
     }
 }

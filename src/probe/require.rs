@@ -327,7 +327,7 @@ mod tests {
             ("stops=1", "write stops"),
             ("max-cost=0", "such as max-cost=20"),
             ("max-attempts=x", "write max-attempts=N"),
-            ("", "max-first-tokens=N"),
+            ("", "max-first-tokens"),
         ] {
             let error = text.parse::<Requirement>().unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");

@@ -1,6 +1,7 @@
 //! A report in one row of a table.
 
 use super::attempts::{Attempts, Count};
+use super::calls::Order;
 use super::check::Check;
 use super::finding::Seen;
 use super::report::Report;
@@ -36,7 +37,7 @@ pub struct ProbeRow {
     pub hundred_turns: Option<PicoUsd>,
     /// How often a tool ran of which the model made the same call twice.
     pub repeat_executions: Option<u32>,
-    /// How many of the parallel calls one request answers.
+    /// How many of the parallel calls one request answers; none where that cannot be told.
     pub parallel_answered: Option<u64>,
     /// How many parallel calls there were.
     pub parallel_calls: Option<u64>,
@@ -117,7 +118,8 @@ impl ProbeRow {
             Seen::HundredTurns(hundred) => self.hundred_turns = hundred.estimate.cost(),
             Seen::Repeats(repeats) => self.repeat_executions = repeats.executed,
             Seen::Parallel(parallel) => {
-                self.parallel_answered = Some(parallel.answered as u64);
+                let is_told = parallel.order != Order::Untold && !parallel.crashed;
+                self.parallel_answered = is_told.then_some(parallel.answered as u64);
                 self.parallel_calls = Some(parallel.calls as u64);
             }
             Seen::ToldWhy(why) => {

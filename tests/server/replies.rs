@@ -8,7 +8,7 @@ use loopmeter::provider::wire::{
     ChatRequest, Chunk, Completion, Delivery, ModelList, finish_reason,
 };
 use loopmeter::provider::{Reply, Request, Scripted};
-use loopmeter::scenario::{Said, Scenario, builtin_names};
+use loopmeter::scenario::{AnyScenario, Said, Scenario, builtin_names};
 use loopmeter::server::{Config, Oddity, Outcome};
 use loopmeter::tokens;
 use loopmeter::tools::definitions::chapter;
@@ -221,7 +221,7 @@ async fn models_and_health_are_served_on_every_path() {
         let list: ModelList = serde_json::from_str(&got.body).unwrap();
         let names: Vec<_> = list.data.iter().map(|model| model.id.as_str()).collect();
         assert!(names.contains(&"scripted/plan") && names.contains(&"scripted/any-once"));
-        assert_eq!(names.len(), builtin_names().len() + 6);
+        assert_eq!(names.len(), builtin_names().len() + AnyScenario::ALL.len());
         let health = server.send(Sent::get(&format!("{prefix}/health"))).await;
         assert_eq!(health.body, r#"{"status":"ok"}"#);
     }

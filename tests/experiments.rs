@@ -30,6 +30,7 @@ impl Rows {
         match kind {
             loopmeter::experiment::RowKind::Cells => &self.cells,
             loopmeter::experiment::RowKind::Turns => &self.turns,
+            loopmeter::experiment::RowKind::Summary => panic!("no virtual experiment has one"),
         }
     }
 }
@@ -66,6 +67,7 @@ fn every_claim_of_a_virtual_experiment_holds() {
         let sources = RowSources {
             cells: &rows.cells,
             turns: Some(&rows.turns),
+            summary: None,
         };
         let setting = |path: &str| experiment.setting(path);
         for outcome in evaluate(&experiment.readout().claims, sources, &setting) {

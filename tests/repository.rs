@@ -22,8 +22,10 @@ const ORDER: &[&str] = &[
     "run",
     "trace",
     "store",
+    "server",
     "results",
     "experiment",
+    "lab",
     "cli",
 ];
 

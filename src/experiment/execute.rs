@@ -7,11 +7,13 @@ use rayon::prelude::*;
 
 use super::Experiment;
 use super::host::Host;
-use super::live::{self, CellRunError};
-use super::measured::turn_columns;
+use super::live::{CellRunError, Venue};
+use super::seam::ModelSource;
+use super::settings::Settings;
 use super::sweep::CellError;
 use crate::clock::ClockKind;
 use crate::results::{Cell as Printed, Column, Kind};
+use crate::tokens;
 
 /// How many cells of one chunk there are for each thread.
 const CELLS_PER_THREAD: usize = 64;
@@ -49,6 +51,9 @@ pub enum ExecuteError<E> {
     /// A run gave no rows.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The machine gives no timer, socket or thread.
+    #[error("the cells have nowhere to run: {0}")]
+    Venue(#[from] std::io::Error),
     /// No threads to run cells on.
     #[error("cells cannot be run side by side: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -106,7 +111,8 @@ impl Experiment {
             columns.push(Column::new("sample", Kind::Count));
         }
         columns.extend(
-            turn_columns()
+            self.presence
+                .turn_columns()
                 .into_iter()
                 .map(|(name, kind)| Column::new(name, kind)),
         );
@@ -138,18 +144,16 @@ impl Experiment {
             ClockKind::Real => 1,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
-        if self.clock == ClockKind::Real {
-            // The first run of a process loads what later ones find loaded.
-            self.run_one(0, host)?;
-        }
-        let (all, chunk) = (self.runs(), chunk_length(jobs));
+        let venue = Venue::prepare(self)?;
+        self.warm_up(&venue, host)?;
+        let (all, chunk) = (self.runs(), self.chunk_length(jobs));
         let mut done = 0;
         while done < all {
             let end = done.saturating_add(chunk).min(all);
             let rows: Vec<_> = pool.install(|| {
                 (done..end)
                     .into_par_iter()
-                    .map(|run| self.run_one(run, host))
+                    .map(|run| self.run_one(run, (&venue, host)))
                     .collect()
             });
             for rows in rows {
@@ -163,27 +167,52 @@ impl Experiment {
         Ok(())
     }
 
+    /// The first run of a process loads what later ones find loaded, which is nobody's time. A
+    /// real model is not asked for nothing: there only the tokenizer is loaded.
+    fn warm_up(&self, venue: &Venue<'_>, host: &Host) -> Result<(), RunError> {
+        match (self.clock, self.needs_endpoint()) {
+            (ClockKind::Virtual, _) => {}
+            (ClockKind::Real, false) => drop(self.run_one(0, (venue, host))?),
+            (ClockKind::Real, true) => {
+                let _ = tokens::count("warm");
+            }
+        }
+        Ok(())
+    }
+
+    /// How many runs there are before somebody can stop: on the real clock, one.
+    fn chunk_length(&self, jobs: usize) -> u64 {
+        match self.clock {
+            ClockKind::Virtual => {
+                u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
+            }
+            ClockKind::Real => 1,
+        }
+    }
+
     /// The rows of the n-th run.
-    fn run_one(&self, run: u64, host: &Host) -> Result<CellRows, RunError> {
+    fn run_one(&self, run: u64, (venue, host): (&Venue<'_>, &Host)) -> Result<CellRows, RunError> {
         let repeat = u64::from(self.repeat.max(1));
         let (index, sample) = (run / repeat, run % repeat + 1);
         let cell = self.sweep.cell(index)?;
         let run_id = format!("{}/{}", self.name, cell.id);
-        let measured = live::run(&cell.settings, &self.resources, self.clock, &run_id);
-        let measured = measured.map_err(|source| RunError::Run {
-            id: cell.id.clone(),
-            source,
-        })?;
+        let measured = venue
+            .run(&cell.settings, &run_id)
+            .map_err(|source| RunError::Run {
+                id: cell.id.clone(),
+                source,
+            })?;
         let mut row = cell.labels.clone();
         let mut of_turn = cell.labels;
         if self.clock == ClockKind::Real {
             row.extend([Printed::from(sample), Printed::from(repeat)]);
             row.extend(host.values());
+            row.extend(self.model_values(&cell.settings));
             of_turn.push(Printed::from(sample));
         }
         row.extend(measured.cell_values(&self.presence));
         let turns = measured
-            .turn_values()
+            .turn_values(&self.presence)
             .map(|values| [of_turn.clone(), values].concat());
         Ok(CellRows {
             index,
@@ -202,11 +231,32 @@ impl Experiment {
         if self.clock == ClockKind::Real {
             columns.extend(["sample", "n"].map(|name| Column::new(name, Kind::Count)));
             columns.extend(Host::columns());
+            columns.extend(self.model_columns());
         }
         columns
     }
-}
 
-fn chunk_length(jobs: usize) -> u64 {
-    u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
+    /// Which model answered, and what served it, where a cell may ask a real one.
+    fn model_columns(&self) -> Vec<Column> {
+        let names: &[&str] = if self.needs_endpoint() {
+            &["model", "server"]
+        } else {
+            &[]
+        };
+        let columns = names.iter().map(|name| Column::new(*name, Kind::Text));
+        columns.collect()
+    }
+
+    fn model_values(&self, settings: &Settings) -> Vec<Printed> {
+        if !self.needs_endpoint() {
+            return Vec::new();
+        }
+        let asked = match settings.provider {
+            ModelSource::Scripted => None,
+            ModelSource::Endpoint => self.endpoint.as_ref(),
+        };
+        let model = asked.map(|asked| asked.endpoint.model().to_owned());
+        let server = asked.and_then(|asked| asked.server.clone());
+        vec![model.into(), server.into()]
+    }
 }

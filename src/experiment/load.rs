@@ -85,6 +85,11 @@ impl Experiments {
         self.list.iter()
     }
 
+    /// The experiments in order, to give them what they lack.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Experiment> {
+        self.list.iter_mut()
+    }
+
     /// The experiment of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Experiment> {

@@ -4,6 +4,7 @@
 //! [`Experiment`] that it returns can be run: its cells are enumerated, its scenarios and folders
 //! are read, its table and claims speak of columns that exist.
 
+mod bare;
 mod claims;
 mod execute;
 mod format;
@@ -11,13 +12,18 @@ mod host;
 mod input;
 mod live;
 mod load;
+mod loopback;
 mod measured;
 mod readout;
 mod resolve;
 mod resources;
 mod rules;
+mod seam;
 mod settings;
+mod summary;
 mod sweep;
+mod wire_columns;
+mod wire_rules;
 
 use rust_decimal::Decimal;
 use serde_json::Value;
@@ -29,6 +35,7 @@ pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
 pub use readout::{FitSpec, Readout};
 pub use resources::{Home, ResourceError};
+pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
@@ -50,6 +57,7 @@ pub struct Experiment {
     presence: Presence,
     readout: Readout,
     resources: Resources,
+    endpoint: Option<ModelEndpoint>,
 }
 
 impl Experiment {
@@ -76,6 +84,7 @@ impl Experiment {
             sweep,
             readout: Readout::default(),
             resources,
+            endpoint: None,
         };
         experiment.readout = readout::read(&mut findings, document, &file, &experiment);
         findings.finish()?;
@@ -110,6 +119,19 @@ impl Experiment {
     #[must_use]
     pub const fn clock(&self) -> ClockKind {
         self.clock
+    }
+
+    /// Whether a cell asks a real model, which [`Experiment::give_endpoint`] has to give.
+    #[must_use]
+    pub fn needs_endpoint(&self) -> bool {
+        let asks = serde_json::json!("endpoint");
+        let set = input::occurrences(&self.sweep, "provider");
+        set.into_iter().any(|(_, provider)| *provider == asks)
+    }
+
+    /// Gives the cells a real model to ask.
+    pub fn give_endpoint(&mut self, endpoint: ModelEndpoint) {
+        self.endpoint = Some(endpoint);
     }
 
     /// Its cells.

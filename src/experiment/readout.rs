@@ -5,8 +5,10 @@ use super::Experiment;
 use super::claims;
 use super::format::{self, Comparison, ExperimentFile, RowKind, Scalar, Where};
 use super::input::written_number;
+use super::summary;
 use crate::document::{Document, Findings, child};
 use crate::results::claims::Claim;
+use crate::results::summary::SummarySpec;
 use crate::results::{
     Column, Condition, Filter, RowSet, RowsError, Show, Table, TableColumn, TableError, TableSpec,
 };
@@ -16,6 +18,8 @@ use crate::results::{
 pub struct Readout {
     /// The table that a reader sees, and the rows that it is made of.
     pub table: Option<(TableSpec, RowKind)>,
+    /// What repeated samples are summed up in.
+    pub summary: Option<SummarySpec>,
     /// The parabola.
     pub fit: Option<FitSpec>,
     /// The published numbers.
@@ -41,7 +45,9 @@ pub(super) fn read(
     file: &ExperimentFile,
     experiment: &Experiment,
 ) -> Readout {
-    let known = match Known::of(experiment) {
+    let summary = file.summary.as_ref();
+    let summary = summary.map(|summary| summary::read(findings, summary, experiment));
+    let known = match Known::of(experiment, summary.as_ref()) {
         Ok(known) => known,
         Err(error) => {
             let help = "rename what the columns are called after";
@@ -56,6 +62,7 @@ pub(super) fn read(
     };
     let table = file.table.as_ref();
     Readout {
+        summary,
         table: table.map(|table| (reader.table(table), table.rows)),
         fit: file.fit.as_ref().map(|fit| reader.fit(fit)),
         claims: claims::read(&mut reader, &file.claim, experiment),
@@ -66,13 +73,16 @@ pub(super) fn read(
 pub(super) struct Known {
     cells: RowSet,
     turns: RowSet,
+    summary: RowSet,
     labels: Option<RowSet>,
 }
 
 impl Known {
-    fn of(experiment: &Experiment) -> Result<Self, RowsError> {
+    fn of(experiment: &Experiment, summary: Option<&SummarySpec>) -> Result<Self, RowsError> {
+        let cells = RowSet::new(experiment.cell_columns())?;
         Ok(Self {
-            cells: RowSet::new(experiment.cell_columns())?,
+            summary: summary::header(summary, &cells)?,
+            cells,
             turns: RowSet::new(experiment.turn_columns())?,
             labels: labels(experiment)?,
         })
@@ -82,6 +92,7 @@ impl Known {
         match rows {
             RowKind::Cells => &self.cells,
             RowKind::Turns => &self.turns,
+            RowKind::Summary => &self.summary,
         }
     }
 }
@@ -93,7 +104,7 @@ fn labels(experiment: &Experiment) -> Result<Option<RowSet>, RowsError> {
     let columns: Vec<Column> = columns
         .map(|(name, kind)| Column::new(name, kind))
         .collect();
-    if columns.is_empty() || sweep.len() > MOST_LABELLED || experiment.repeat > 1 {
+    if columns.is_empty() || sweep.len() > MOST_LABELLED {
         return Ok(None);
     }
     let mut labels = RowSet::new(columns)?;
@@ -223,7 +234,7 @@ impl Reader<'_, '_> {
                 self.findings
                     .add(pointer, &error.to_string(), "name values that cells have");
             }
-            Ok(found) if wanted == Matches::One && rows == RowKind::Cells && all_known => {
+            Ok(found) if wanted == Matches::One && rows != RowKind::Turns && all_known => {
                 if found.len() > 1 {
                     let message = format!("{} cells match where one is meant", found.len());
                     self.findings
@@ -246,7 +257,7 @@ impl Reader<'_, '_> {
     }
 }
 
-fn help_of(unknown: &crate::results::UnknownColumn) -> String {
+pub(super) fn help_of(unknown: &crate::results::UnknownColumn) -> String {
     match &unknown.suggestion {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the columns are {}", unknown.existing.join(", ")),

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use super::format::ExperimentFile;
 use super::input::pointer_of;
 use super::resources::latency_of;
+use super::seam::ModelSource;
 use super::settings::Settings;
 use super::sweep::Sweep;
+use super::wire_rules;
 use crate::clock::ClockKind;
 use crate::document::Findings;
 use crate::run::policy::BudgetCheck;
@@ -18,21 +20,20 @@ use crate::run::policy::BudgetCheck;
 const MOST_TRIED: usize = 10_000;
 
 /// A rule: the settings that it looks at, the one that it blames, and what it says.
-struct Rule {
-    looks_at: &'static [&'static str],
-    blames: &'static str,
-    broken: fn(&Settings) -> Option<String>,
-    help: &'static str,
+pub(super) struct Rule {
+    pub(super) looks_at: &'static [&'static str],
+    pub(super) blames: &'static str,
+    pub(super) broken: fn(&Settings) -> Option<String>,
+    pub(super) help: &'static str,
 }
 
 const RULES: &[Rule] = &[
     Rule {
-        looks_at: &["scenario"],
+        looks_at: &["scenario", "provider"],
         blames: "scenario",
         broken: |settings| {
-            settings
-                .scenario
-                .is_none()
+            let scripted = settings.provider == ModelSource::Scripted;
+            (scripted && settings.scenario.is_none())
                 .then(|| "no scenario: nobody plays the model".to_owned())
         },
         help: "set `scenario` under `[settings]`, in every case, or as an axis",
@@ -85,7 +86,11 @@ pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &
             help,
         );
     }
-    for rule in RULES {
+    let of_clock = match file.clock {
+        ClockKind::Virtual => wire_rules::ON_VIRTUAL_CLOCK,
+        ClockKind::Real => &[],
+    };
+    for rule in RULES.iter().chain(wire_rules::RULES).chain(of_clock) {
         let mut blamed = BTreeSet::new();
         for index in sweep.representatives(rule.looks_at, MOST_TRIED) {
             let Ok(cell) = sweep.cell(index) else {

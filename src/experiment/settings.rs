@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::seam::{CompareWith, ModelSource, Transport};
 use crate::money::PicoUsd;
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
@@ -19,6 +20,10 @@ use crate::run::policy::{
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
+    /// Who plays the model. Default: the `scripted` one.
+    pub provider: ModelSource,
+    /// How the model is reached; over HTTP needs `clock = "real"`. Default: `in_process`.
+    pub transport: Transport,
     /// The scripted model: the name of a scenario, or the path of a scenario file from this file.
     pub scenario: Option<String>,
     /// The system prompt. Default: the one that the built-in scenarios share.
@@ -82,6 +87,10 @@ pub struct Settings {
     pub latency: Option<Latency>,
     /// The seed of everything that is drawn. Default: 0.
     pub seed: u64,
+    /// What is measured beside every run over HTTP. Default: nothing.
+    pub compare_with: Option<CompareWith>,
+    /// A regular expression that a right answer matches: gives the column `right`.
+    pub expected_answer: Option<String>,
     /// After this turn and its tools the state is written to bytes, everything else is dropped,
     /// and a new run continues from the bytes. Default: never.
     #[schemars(range(min = 1))]
@@ -91,6 +100,8 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            provider: ModelSource::default(),
+            transport: Transport::default(),
             scenario: None,
             system: None,
             user: None,
@@ -119,6 +130,8 @@ impl Default for Settings {
             latency_ms: None,
             latency: None,
             seed: 0,
+            compare_with: None,
+            expected_answer: None,
             restart_after_turn: None,
         }
     }

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A request and its reply, head and body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Exchange {
+pub struct Exchange {
     request: Vec<u8>,
     reply: Vec<u8>,
 }
@@ -32,7 +32,7 @@ type Heard = Arc<Mutex<Vec<Vec<Exchange>>>>;
 
 /// Passes connections on to a server and keeps what is said.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub struct Relay {
     address: SocketAddr,
     heard: Heard,
     task: JoinHandle<()>,
@@ -43,7 +43,7 @@ impl Relay {
     ///
     /// # Errors
     /// The system gives no port.
-    pub(super) async fn to(to: SocketAddr) -> io::Result<Self> {
+    pub async fn to(to: SocketAddr) -> io::Result<Self> {
         let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let heard = Heard::default();
@@ -56,12 +56,14 @@ impl Relay {
     }
 
     /// Where it listens.
-    pub(super) const fn address(&self) -> SocketAddr {
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Hangs up, and tells what was said.
-    pub(super) fn finish(self) -> Vec<Exchange> {
+    #[must_use]
+    pub fn finish(self) -> Vec<Exchange> {
         self.task.abort();
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *heard).concat()
@@ -152,7 +154,7 @@ impl Said<'_> {
 ///
 /// # Errors
 /// The connection cannot be made, or breaks.
-pub(super) fn round_trips(exchanges: &[Exchange]) -> io::Result<Duration> {
+pub fn round_trips(exchanges: &[Exchange]) -> io::Result<Duration> {
     let clock = RealClock::starting_at(Duration::ZERO);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;

@@ -4,7 +4,7 @@
 //! [`Experiment`] that it returns can be run: its cells are enumerated, its scenarios and folders
 //! are read, its table and claims speak of columns that exist.
 
-mod bare;
+pub mod bare;
 mod claims;
 mod execute;
 mod format;

@@ -73,3 +73,81 @@ pub(super) const ON_VIRTUAL_CLOCK: &[Rule] = &[Rule {
 fn asks_endpoint(settings: &Settings) -> bool {
     settings.provider == ModelSource::Endpoint
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::document::Document;
+    use crate::experiment::{Experiment, Home};
+
+    const HEAD: &str = "title = \"t\"\nabout = \"a\"\n";
+
+    /// What is wrong with a file, each problem with its line.
+    fn problems(text: &str) -> Vec<String> {
+        let document = Document::parse("x.toml", &format!("{HEAD}{text}")).unwrap();
+        let Err(problems) = Experiment::from_document("x", &document, &Home::Embedded) else {
+            return Vec::new();
+        };
+        let problems = problems.iter();
+        problems
+            .map(|problem| format!("{}: {}", problem.line, problem.message))
+            .collect()
+    }
+
+    #[test]
+    fn sockets_need_the_real_clock() {
+        let swept = "[settings]\nscenario = \"plan\"\nmax_turns = 5\n[[axis]]\n\
+                     setting = \"transport\"\nvalues = [\n\"in_process\",\n\"http\",\n]\n";
+        assert_eq!(
+            problems(swept),
+            ["10: sockets on the virtual clock, which they do not wait for"]
+        );
+        assert!(problems(&format!("clock = \"real\"\n{swept}")).is_empty());
+    }
+
+    #[test]
+    fn an_endpoint_plays_no_script_takes_its_own_time_and_is_elsewhere() {
+        let real = "clock = \"real\"\n[settings]\nprovider = \"endpoint\"\nmax_turns = 5\n";
+        let with = |more: &str| problems(&format!("{real}{more}"));
+        let http = "transport = \"http\"\n";
+        assert_eq!(with(http), Vec::<String>::new());
+        for (more, said) in [
+            (String::new(), "an endpoint is not in this process"),
+            (
+                format!("{http}scenario = \"plan\"\n"),
+                "8: a scenario beside an endpoint",
+            ),
+            (
+                format!("{http}latency_ms = 0\n"),
+                "8: a latency for an endpoint",
+            ),
+            (
+                format!("{http}compare_with = \"bare_socket\"\n"),
+                "8: a bare socket to compare an endpoint with",
+            ),
+            (
+                format!("{http}expected_answer = \"(\"\n"),
+                "8: not a regular expression",
+            ),
+        ] {
+            let found = with(&more);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].contains(said), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_summary_is_of_columns_that_cells_have() {
+        let text = "clock = \"real\"\nrepeat = 7\n[settings]\nscenario = \"plan\"\nmax_turns = 5\n\
+                    [summary]\ncolumns = [\"wall_ms\", \"wal_ms\"]\nsame = [\"turn\"]\n\
+                    [table]\ncaption = \"c\"\nrows = \"summary\"\n\
+                    columns = [\"n\", \"median_wall_ms\", \"median_turns\"]\n";
+        assert_eq!(
+            problems(text),
+            [
+                "9: no column `wal_ms`",
+                "10: no column `turn`",
+                "14: no column `median_turns`"
+            ]
+        );
+    }
+}

@@ -188,7 +188,7 @@ async fn load(
             for _ in 0..REQUESTS / connections {
                 let start = clock.now();
                 let reply = client.ask(&request).await?;
-                took.push((clock.now() - start).as_secs_f64() * 1_000.0);
+                took.push(clock.now().saturating_sub(start).as_secs_f64() * 1_000.0);
                 if reply.body.len() != expected {
                     return Err("a reply differs from the first".into());
                 }
@@ -201,7 +201,7 @@ async fn load(
     while let Some(client) = clients.join_next().await {
         took.extend(client??);
     }
-    let wall = (clock.now() - start).as_secs_f64();
+    let wall = clock.now().saturating_sub(start).as_secs_f64();
     let sample = Sample::new(took)?;
     let answered = f64::from(u32::try_from(sample.n())?);
     Ok(Round {

@@ -109,12 +109,7 @@ impl Selected {
             return Ok(());
         };
         match endpoint::from_environment()? {
-            Some(endpoint) => {
-                let lacking = self.experiments.iter_mut();
-                for experiment in lacking.filter(|experiment| experiment.needs_endpoint()) {
-                    experiment.give_endpoint(endpoint.clone());
-                }
-            }
+            Some(endpoint) => self.experiments.give_endpoint(&endpoint),
             None if self.is_specific() => {
                 return Err(Failure::WrongInput(format!(
                     "{first} asks a real model: set {BASE_URL} to where one is, such as \

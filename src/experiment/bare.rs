@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn every_byte_is_exchanged_even_where_a_reply_is_larger_than_a_buffer() {
         let exchanges = [
-            exchange(&vec![1; 3], &vec![2; 4 << 20]),
+            exchange(&[1; 3], &vec![2; 4 << 20]),
             exchange(&vec![3; 4 << 20], b""),
             exchange(b"x", b"y"),
         ];

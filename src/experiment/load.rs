@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 
-use super::{Experiment, Home};
+use super::{Experiment, Home, ModelEndpoint};
 use crate::document::{Document, Problem, Problems, ReadError};
 
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
@@ -85,9 +85,12 @@ impl Experiments {
         self.list.iter()
     }
 
-    /// The experiments in order, to give them what they lack.
-    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Experiment> {
-        self.list.iter_mut()
+    /// Gives those that ask a real model this one.
+    pub fn give_endpoint(&mut self, endpoint: &ModelEndpoint) {
+        let asking = self.list.iter_mut();
+        for experiment in asking.filter(|experiment| experiment.needs_endpoint()) {
+            experiment.give_endpoint(endpoint.clone());
+        }
     }
 
     /// The experiment of this name.

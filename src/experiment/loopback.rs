@@ -73,7 +73,6 @@ impl Drop for Loopback {
 
 fn scripts(resources: &Resources) -> BTreeMap<String, Script> {
     let own = resources.scenarios.iter();
-    let own = own.map(|(name, scenario)| (name, scenario));
     let children = resources.children.iter();
     let children = children.map(|child| (&child.file.scenario, &child.scenario));
     own.chain(children)

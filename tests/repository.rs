@@ -24,6 +24,8 @@ const ORDER: &[&str] = &[
     "store",
     "server",
     "results",
+    "meter",
+    "probe",
     "experiment",
     "lab",
     "cli",

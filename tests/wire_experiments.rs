@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use loopmeter::document::Document;
-use loopmeter::experiment::{Execution, Experiment, Go, Home, Host};
+use loopmeter::experiment::{Execution, Experiment, Home, Host};
 use loopmeter::results::{Cell, Column, RowSet, Schema};
 use loopmeter::server::{Config, Server};
 use tokio::net::TcpListener;
@@ -65,7 +65,8 @@ fn rows(experiment: &Experiment) -> (Rows, Rows) {
     let execution = Execution {
         jobs: 1,
         host: &Host::here(),
-        progress: &mut |_| Go::On,
+        progress: &mut |_| {},
+        stop: &|| false,
     };
     let taken = experiment.execute::<std::convert::Infallible>(execution, &mut |taken| {
         cells.push(named(&of_cells, taken.cell));

@@ -7,11 +7,14 @@ mod endpoint;
 mod environment;
 mod exit;
 mod list;
+mod meter;
 mod output;
+mod probe;
 mod progress;
 mod run;
 mod schema;
 mod select;
+mod serve;
 mod signals;
 
 use std::process::ExitCode;
@@ -38,6 +41,15 @@ enum Verb {
     Check(check::CheckArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
+    /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
+    /// Run somebody's agent against the scripted model, and print its bill
+    #[command(after_help = meter::EXAMPLES)]
+    Meter(meter::MeterArgs),
+    /// Run somebody's agent through a battery of checks, and print its report card
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(Box<probe::ProbeArgs>),
     /// List experiments, scenarios or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
@@ -51,6 +63,9 @@ Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
   loopmeter check                         # are the committed results still true?
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
+  loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
+  loopmeter meter -- python agent.py      # what does my agent cost?
+  loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -70,6 +85,9 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Agent(args) => agent::run(args),
+        Verb::Serve(args) => serve::run(&args),
+        Verb::Meter(args) => meter::run(&args),
+        Verb::Probe(args) => probe::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),
@@ -80,7 +98,7 @@ pub fn main() -> ExitCode {
 /// Tells what went wrong, and where, on standard error.
 fn report(failure: &Failure) -> Exit {
     match failure {
-        Failure::Problems(problems) => output::note(format_args!("{problems}")),
+        Failure::InTexts(problems) => output::note(problems),
         Failure::WrongInput(message) | Failure::CouldNotDo(message) => {
             output::note(format_args!("error: {message}"));
         }

@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::harness::{ENV, EnvValue};
 use super::settings::{Dollars, Settings};
 use crate::clock::ClockKind;
+use crate::document::schema_of;
 
 /// An experiment: what is fixed, what is swept, and what is read from the rows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -25,6 +28,8 @@ pub(super) struct ExperimentFile {
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub(super) repeat: u32,
+    /// What runs the cells. Default: the loop of this program.
+    pub(super) harness: Option<HarnessTable>,
     /// How the axes combine. Default: `product`.
     #[serde(default)]
     pub(super) combine: Combine,
@@ -56,6 +61,35 @@ fn once() -> u32 {
     1
 }
 
+/// A command that runs the cells, against a scripted endpoint that it finds in its environment
+/// (`OPENAI_BASE_URL` and others). It is started in the folder of this file, on the real clock.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HarnessTable {
+    /// The program and its arguments.
+    #[schemars(length(min = 1))]
+    pub(super) command: Vec<String>,
+    /// Variables of its environment.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, EnvValue>,
+    /// How long a run may take, in milliseconds, before it is ended. Default: 120000.
+    #[serde(default = "two_minutes")]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(super) timeout_ms: u64,
+    /// How many requests a run may make before it is ended. Default: 1000.
+    #[serde(default = "a_thousand")]
+    #[schemars(range(min = 1))]
+    pub(super) max_requests: u64,
+}
+
+fn two_minutes() -> u64 {
+    120_000
+}
+
+fn a_thousand() -> u64 {
+    1_000
+}
+
 /// How axes combine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -71,7 +105,7 @@ pub(super) enum Combine {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Axis {
-    /// The setting.
+    /// The setting, or `env.NAME` for one variable of a command's environment.
     pub(super) setting: SettingName,
     /// Its values, each as under `[settings]`.
     #[schemars(length(min = 1))]
@@ -85,10 +119,13 @@ pub(super) struct SettingName(pub(super) String);
 
 impl SettingName {
     /// Every key of the closed set.
-    pub(super) fn all() -> Vec<String> {
-        let schema = schemars::schema_for!(Settings);
-        let properties = schema.get("properties").and_then(Value::as_object);
-        properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+    pub(super) fn all() -> &'static [String] {
+        static ALL: LazyLock<Vec<String>> = LazyLock::new(|| {
+            let schema = schema_of::<Settings>();
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+        });
+        &ALL
     }
 }
 
@@ -98,7 +135,12 @@ impl JsonSchema for SettingName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": Self::all() })
+        json_schema!({
+            "type": "string",
+            "if": { "pattern": format!("^{}", ENV.replace('.', r"\.")) },
+            "then": { "pattern": r"^env\.[A-Za-z_][A-Za-z0-9_]*$" },
+            "else": { "enum": Self::all() }
+        })
     }
 }
 
@@ -131,8 +173,7 @@ pub(super) struct Subagent {
     pub(super) max_turns: Option<u32>,
     /// The child's budget in dollars, outside its parent's. Default: none.
     #[schemars(with = "Option<Dollars>")]
-    #[expect(dead_code, reason = "read digit by digit from the source text instead")]
-    max_budget_usd: Option<Value>,
+    pub(super) max_budget_usd: Option<Value>,
     /// The child's system prompt. Default: a short one.
     pub(super) system: Option<String>,
 }
@@ -229,6 +270,7 @@ pub enum RowKind {
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
     /// The claim's name; no other claim of any experiment has it.
+    #[schemars(length(min = 1))]
     pub(super) id: String,
     /// The published number, or the list of them, digit by digit as it was published.
     #[schemars(schema_with = "published_value")]

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Experiment;
+use super::format::ExperimentFile;
+use super::input::occurrences;
 use super::resources::{ResourceError, latency_of};
 use super::settings::Settings;
 use crate::provider::http::{Endpoint, EndpointError, HttpProvider, RetryPolicy};
@@ -69,6 +71,29 @@ pub struct ModelEndpoint {
     pub server: Option<String>,
 }
 
+/// Whether a cell of an experiment asks a real model, and which.
+#[derive(Clone, Debug)]
+pub(super) enum RealModel {
+    /// Every cell asks the scripted one.
+    NotAsked,
+    /// It is asked, and was not given.
+    Missing,
+    /// This one is asked.
+    Given(Box<ModelEndpoint>),
+}
+
+impl RealModel {
+    pub(super) fn asked_in(file: &ExperimentFile) -> Self {
+        let providers = occurrences(file, "provider");
+        let mut asked = providers.iter().map(|(_, provider)| provider.as_str());
+        if asked.any(|provider| provider == Some("endpoint")) {
+            Self::Missing
+        } else {
+            Self::NotAsked
+        }
+    }
+}
+
 /// Why a model cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum SeamError {
@@ -87,7 +112,7 @@ pub enum SeamError {
 #[derive(Debug)]
 pub(super) struct Seam {
     served_at: Option<SocketAddr>,
-    endpoint: Option<ModelEndpoint>,
+    real_model: RealModel,
     /// How many runs the server was told to tell apart.
     runs: AtomicU64,
 }
@@ -97,7 +122,7 @@ impl Seam {
     pub(super) fn new(experiment: &Experiment, served_at: Option<SocketAddr>) -> Self {
         Self {
             served_at,
-            endpoint: experiment.endpoint.clone(),
+            real_model: experiment.real_model.clone(),
             runs: AtomicU64::new(0),
         }
     }
@@ -106,14 +131,16 @@ impl Seam {
     pub(super) fn by_way_of(address: SocketAddr) -> Self {
         Self {
             served_at: Some(address),
-            endpoint: None,
+            real_model: RealModel::NotAsked,
             runs: AtomicU64::new(0),
         }
     }
 
     /// The real model.
     pub(super) fn endpoint(&self, settings: &Settings) -> Result<Arc<dyn Provider>, SeamError> {
-        let model = self.endpoint.as_ref().ok_or(SeamError::NoEndpoint)?;
+        let RealModel::Given(model) = &self.real_model else {
+            return Err(SeamError::NoEndpoint);
+        };
         let delivery = settings.transport.delivery().unwrap_or_default();
         let endpoint = model.endpoint.clone().with_delivery(delivery);
         Ok(Arc::new(HttpProvider::new(endpoint)?))

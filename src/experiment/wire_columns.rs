@@ -6,7 +6,7 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::measured::{CellColumn, Measured, TurnColumn, When, sets};
-use super::seam::{ModelSource, Transport};
+use super::seam::Transport;
 use super::settings::Settings;
 use crate::results::stats::Sample;
 use crate::results::{Cell as Printed, Kind};
@@ -84,9 +84,9 @@ pub(super) static WIRE_TURN_COLUMNS: &[TurnColumn] = &[
 
 /// What exists on a wire only is missing in process.
 fn on_the_wire(settings: &Settings, count: u32) -> Printed {
-    match (settings.provider, settings.transport) {
-        (ModelSource::Scripted, Transport::InProcess) => Printed::Missing,
-        _ => count.into(),
+    match settings.transport {
+        Transport::InProcess => Printed::Missing,
+        Transport::Http | Transport::HttpStream => count.into(),
     }
 }
 

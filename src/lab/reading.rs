@@ -29,6 +29,7 @@ impl Measured {
             jobs: lab.jobs,
             host: lab.host,
             progress: &mut |done| progress(experiment, done),
+            stop: lab.stop,
         };
         experiment.execute::<LabError>(execution, &mut |rows| {
             cells.push(rows.cell)?;
@@ -42,9 +43,11 @@ impl Measured {
 }
 
 /// The table of an experiment, as it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableTexts {
-    /// Its values, as CSV.
+    /// Its values.
+    pub rows: RowSet,
+    /// The same, as CSV.
     pub csv: String,
     /// What a reader sees, as Markdown.
     pub markdown: String,
@@ -90,8 +93,13 @@ impl Reading {
             };
             let notes = notes(experiment, &measured.cells, summary.as_ref());
             let markdown = table.to_markdown(&Figures::ENGLISH, clock, &notes);
-            let csv = csv_of(&table.to_rows()?)?;
-            Ok::<_, LabError>(TableTexts { csv, markdown })
+            let rows = table.to_rows()?;
+            let csv = csv_of(&rows)?;
+            Ok::<_, LabError>(TableTexts {
+                rows,
+                csv,
+                markdown,
+            })
         });
         Ok(Self {
             summary: summary.as_ref().map(csv_of).transpose()?,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::check::{Answered, check_ids};
 use super::{Fault, Pace, Scenario, SpecError, Speech, Step, Turns, UsageOverride};
-use crate::document::{Document, Findings, Problems};
+use crate::document::{Findings, Mended, Problems};
 use crate::message::{ToolCall, to_json};
 
 /// A script for a model: of its steps, the first that matches the conversation gives the reply.
@@ -98,6 +98,12 @@ impl StepFile {
         }
     }
 
+    /// Whether the file leaves no doubt at which turns this step, at `at`, may speak.
+    pub(super) fn has_sure_turns(at: &str, findings: &Findings<'_>) -> bool {
+        let is_sound = |key: &str| findings.is_sound(&format!("{at}/{key}"));
+        is_sound("turn") && is_sound("from_turn")
+    }
+
     pub(super) const fn is_conditional(&self) -> bool {
         self.when.is_some() || self.unless.is_some()
     }
@@ -108,14 +114,16 @@ impl StepFile {
 
     /// What cannot stand together in one step, and what must.
     fn check(&self, at: &str, findings: &mut Findings<'_>) {
-        if self.turn.is_some() && self.from_turn.is_some() {
+        let is_written = |key: &str| findings.is_key_certain(&format!("{at}/{key}"));
+        if self.turn.is_some() && self.from_turn.is_some() && is_written("turn") {
             findings.add_to_key(
                 &format!("{at}/from_turn"),
                 "`turn` and `from_turn` in one step",
                 "keep one: `turn` is that turn only, `from_turn` that turn and all after it",
             );
         }
-        if self.calls.is_empty() && self.say.as_ref().is_none_or(String::is_empty) {
+        let is_silent = self.calls.is_empty() && self.say.as_ref().is_none_or(String::is_empty);
+        if is_silent && findings.are_certain(at, &["calls", "say"]) {
             findings.add(
                 at,
                 "the step has no reply",
@@ -123,9 +131,11 @@ impl StepFile {
             );
         }
         for (index, call) in self.calls.iter().enumerate() {
-            if call.arguments.is_some() && call.arguments_text.is_some() {
+            let at = format!("{at}/calls/{index}");
+            let is_written = findings.is_key_certain(&format!("{at}/arguments"));
+            if call.arguments.is_some() && call.arguments_text.is_some() && is_written {
                 findings.add_to_key(
-                    &format!("{at}/calls/{index}/arguments_text"),
+                    &format!("{at}/arguments_text"),
                     "`arguments` and `arguments_text` in one call",
                     "keep one: `arguments` is a table, `arguments_text` is sent as it is",
                 );
@@ -182,15 +192,16 @@ fn reason(error: &regex::Error) -> String {
 
 impl ScenarioFile {
     /// The scenario, if all holds that the schema cannot say.
-    pub(super) fn build(&self, name: &str, document: &Document) -> Result<Scenario, Problems> {
+    pub(super) fn build(&self, name: &str, mended: &Mended) -> Result<Scenario, Problems> {
         let Some((last, earlier)) = self.step.split_last() else {
-            return Err(Problems::one(document.problem(
+            let empty = mended.document();
+            return Err(Problems::one(empty.problem(
                 "/step",
                 "must not be empty",
                 None,
             )));
         };
-        let mut findings = Findings::new(document);
+        let mut findings = mended.findings();
         let mut answered = Answered::default();
         for (index, step) in self.step.iter().enumerate() {
             let at = format!("/step/{index}");
@@ -199,7 +210,11 @@ impl ScenarioFile {
         }
         check_ids(&self.step, &mut findings);
         let at_last = format!("/step/{}", earlier.len());
-        if !last.always_matches() {
+        let is_guessed = |key: &&str| !findings.is_key_certain(&format!("{at_last}/{key}"));
+        let in_doubt = ["turn", "from_turn", "when", "unless"]
+            .iter()
+            .any(is_guessed);
+        if !last.always_matches() && !in_doubt {
             findings.add(
                 &at_last,
                 "the last step does not match every conversation",
@@ -219,7 +234,7 @@ impl ScenarioFile {
         Ok(Scenario {
             name: name.to_owned(),
             title: self.title.clone(),
-            source: document.text().to_owned(),
+            source: mended.document().text().to_owned(),
             pace,
             faults,
             steps,

@@ -14,11 +14,11 @@ use std::path::Path;
 use regex::Regex;
 use serde_json::Value;
 
-pub use self::any::{AnyReply, AnyScenario, DeclaredTool};
+pub use self::any::{AnyReply, AnyScenario, DeclaredTool, GivenCalls, is_answering_tool};
 pub use self::fault::{Fault, FaultKind, RetryAfter};
 pub use self::latency::{Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
-pub use self::spec::SpecError;
+pub use self::spec::{SpecError, parse_span};
 
 use self::file::ScenarioFile;
 use crate::document::{Document, Problems, ReadError, schema_of};
@@ -128,8 +128,8 @@ impl Scenario {
     ///
     /// Everything that is wrong in the document.
     pub fn from_document(name: &str, document: &Document) -> Result<Self, Problems> {
-        let file: ScenarioFile = document.decode()?;
-        file.build(name, document)
+        let mended = document.mended::<ScenarioFile>();
+        mended.decode::<ScenarioFile>()?.build(name, &mended)
     }
 
     /// Reads a scenario from a TOML text, in which problems are placed by `name`.
@@ -251,5 +251,7 @@ pub fn results_text(messages: &[Message]) -> String {
     results.collect::<Vec<_>>().join("\n")
 }
 
+#[cfg(test)]
+mod fault_tests;
 #[cfg(test)]
 mod tests;

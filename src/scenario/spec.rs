@@ -95,3 +95,14 @@ pub(super) fn duration(text: &str, help: &'static str) -> Result<Duration, SpecE
     let why = "is not a time of at most a day with its unit, `us`, `ms` or `s`";
     read.ok_or_else(|| SpecError::new(text, why, help))
 }
+
+/// Reads a span of at most a day with its unit, as `120s` or `250ms`.
+///
+/// # Errors
+/// [`SpecError`] where the text is no such span.
+pub fn parse_span(text: &str) -> Result<Duration, SpecError> {
+    duration(
+        text,
+        "write a number and its unit, such as `120s` or `250ms`",
+    )
+}

@@ -15,7 +15,9 @@ use crate::clock;
 use crate::message::{FinishReason, to_json};
 use crate::provider::wire::{Choice, Completion, Delivery, WireUsage};
 use crate::provider::{Reply, reply_with};
-use crate::scenario::{Answer, DeclaredTool, Fault, FaultKind, RetryAfter, Said, UsageOverride};
+use crate::scenario::{
+    Answer, AnyReply, DeclaredTool, Fault, FaultKind, RetryAfter, Said, UsageOverride,
+};
 
 /// The reply that `script` gives at `turn`, and what was odd about asking for it.
 pub(super) fn reply(
@@ -42,23 +44,26 @@ pub(super) fn reply(
             }));
             answer
         }
-        Script::Any(any) => {
-            if tools.is_empty() {
-                oddities.push(Oddity::NoTools);
-            }
-            let reply = any.reply(turn, &tools, seed);
-            let unsure = reply.unsure.into_iter();
-            oddities.extend(unsure.map(|tool| Oddity::NoValidArguments { tool }));
-            Answer {
-                said: reply.said,
-                usage: UsageOverride::default(),
-            }
-        }
+        Script::Any(any) => of_any(any.reply(turn, &tools, seed), &tools, &mut oddities),
+        Script::Given(given) => of_any(given.reply(turn, &tools, seed), &tools, &mut oddities),
     };
     let prompt_tokens = received.messages_tokens + received.tools_tokens;
     let most = received.incoming.max_completion_tokens;
     let reply = reply_with(answer, prompt_tokens, most, &|said| completion(said, memo));
     (reply, oddities)
+}
+
+/// A reply that was made up for the tools of a request, and what was odd about making it up.
+fn of_any(reply: AnyReply, tools: &[DeclaredTool<'_>], oddities: &mut Vec<Oddity>) -> Answer {
+    if tools.is_empty() {
+        oddities.push(Oddity::NoTools);
+    }
+    let unsure = reply.unsure.into_iter();
+    oddities.extend(unsure.map(|tool| Oddity::NoValidArguments { tool }));
+    Answer {
+        said: reply.said,
+        usage: UsageOverride::default(),
+    }
 }
 
 fn completion(said: &Said, memo: &Memo) -> u64 {

@@ -14,10 +14,10 @@ use super::body::{Record, Watch};
 use super::config::{Config, Script};
 use super::connections::Busy;
 use super::exchange::Asked;
-use super::ledger::{Ledger, PathCount, Seat};
+use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
 use super::memo::{Memo, hash};
-use super::received::Received;
+use super::received::{Received, Recent};
 use super::route::{self, Refusal, Response, Route, route};
 use super::socket;
 use super::stream::Stream;
@@ -32,6 +32,7 @@ pub(super) struct Shared {
     pub(super) log: Log,
     pub(super) clock: Arc<RealClock>,
     memo: Arc<Memo>,
+    recent: Arc<Recent>,
     ledger: Ledger,
     exchanges: AtomicU64,
     /// Bytes of bodies that may still be read, in KiB.
@@ -58,6 +59,7 @@ impl Shared {
             log,
             clock: Arc::new(RealClock::starting_at(std::time::Duration::ZERO)),
             memo: Arc::default(),
+            recent: Arc::default(),
             ledger: Ledger::default(),
             exchanges: AtomicU64::new(0),
             bodies: Semaphore::new(bodies),
@@ -120,13 +122,13 @@ impl Shared {
         shown.is_some_and(|shown| hash(shown) == hash(key.as_bytes()))
     }
 
-    async fn received(&self, body: Bytes) -> Result<Received, Refusal> {
+    async fn received(&self, body: Bytes) -> Result<Arc<Received>, Refusal> {
         if body.len() < LARGE {
-            return Ok(Received::read(&body, &self.memo)?);
+            return Ok(self.recent.read(&body, &self.memo)?);
         }
         let _turn = self.large.acquire().await;
-        let memo = Arc::clone(&self.memo);
-        let read = tokio::task::spawn_blocking(move || Received::read(&body, &memo)).await;
+        let (memo, recent) = (Arc::clone(&self.memo), Arc::clone(&self.recent));
+        let read = tokio::task::spawn_blocking(move || recent.read(&body, &memo)).await;
         let lost = |_| Refusal::new(500, "server_error", "server_error", "the body was lost");
         Ok(read.map_err(lost)??)
     }
@@ -153,7 +155,7 @@ struct Asking<'a> {
 
 /// A request that can be answered.
 struct Understood {
-    received: Received,
+    received: Arc<Received>,
     script: Script,
     /// The latency and the fault of this request alone.
     pace: Option<Pace>,
@@ -257,7 +259,8 @@ impl Asking<'_> {
         let Understood {
             received, script, ..
         } = &understood;
-        let seat = self.shared.ledger.seat(self.run, received, self.path());
+        let run = ledger::key(self.run, script.name());
+        let seat = self.shared.ledger.seat(&run, received, self.path());
         let turn = seat.turns.by(self.shared.config.turn_index);
         let fault = self.fault(&understood, turn, seat.attempt);
         let place = (turn, self.shared.config.seed);
@@ -265,7 +268,7 @@ impl Asking<'_> {
         if fault.is_none() {
             let calls = reply.message.iter().flat_map(|said| &said.tool_calls);
             let calls: Vec<_> = calls.cloned().collect();
-            self.shared.ledger.issued(self.run, turn, &calls);
+            self.shared.ledger.issued(&run, turn, &calls);
         }
         let mut asked = asked(&understood, seat, turn);
         asked.oddities.extend(odd);
@@ -324,7 +327,7 @@ impl Asking<'_> {
     fn fault(&self, understood: &Understood, turn: u32, attempt: u32) -> Option<Fault> {
         let scripted: &[Fault] = match &understood.script {
             Script::Written(scenario) => scenario.faults(),
-            Script::Any(_) => &[],
+            Script::Any(_) | Script::Given(_) => &[],
         };
         let own = understood.fault.iter();
         let mut faults = own.chain(&self.shared.config.faults).chain(scripted);
@@ -340,7 +343,7 @@ impl Asking<'_> {
         match (ours, &understood.script) {
             (Some(pace), _) => pace,
             (None, Script::Written(scenario)) => scenario.pace(),
-            (None, Script::Any(_)) => &Pace::NONE,
+            (None, Script::Any(_) | Script::Given(_)) => &Pace::NONE,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{MODEL_PREFIX, TurnIndex};
-use crate::scenario::{AnyScenario, Fault, Pace, Scenario, builtin_names};
+use crate::scenario::{AnyScenario, Fault, GivenCalls, Pace, Scenario, builtin_names};
 
 /// How a server behaves.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +33,8 @@ pub enum Script {
     Written(Arc<Scenario>),
     /// A scenario for the tools that a request declares.
     Any(AnyScenario),
+    /// Calls that were given, and then the answer in the way of the tools that a request declares.
+    Given(Arc<GivenCalls>),
 }
 
 impl Script {
@@ -42,6 +44,7 @@ impl Script {
         match self {
             Self::Written(scenario) => scenario.name(),
             Self::Any(any) => any.as_str(),
+            Self::Given(_) => "given-calls",
         }
     }
 }

@@ -95,7 +95,9 @@ impl Place {
     }
 
     fn rise(&self) {
-        if let Some(number) = lock(&self.number).take() {
+        // The two locks are never held the other way round.
+        let number = lock(&self.number).take();
+        if let Some(number) = number {
             lock(&self.idle).by_age.remove(&number);
         }
     }

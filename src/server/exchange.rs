@@ -73,6 +73,12 @@ impl Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BodyHash(pub(super) u128);
 
+impl From<u128> for BodyHash {
+    fn from(hash: u128) -> Self {
+        Self(hash)
+    }
+}
+
 impl fmt::Display for BodyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)

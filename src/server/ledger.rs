@@ -19,13 +19,21 @@ pub(super) struct Ledger {
 
 #[derive(Debug, Default)]
 struct Runs {
-    by_id: BTreeMap<Option<String>, Run>,
+    by_key: BTreeMap<Key, Run>,
     clock: u64,
 }
 
 const MOST_RUNS: usize = 256;
 /// The most bodies, ids and results that are remembered of one run.
 const MOST_OF_RUN: usize = 4_096;
+
+/// What makes a run: its path, if it has one of its own, and the scenario that is played.
+type Key = (Option<String>, String);
+
+/// The run on this path that plays this scenario.
+pub(super) fn key(path: Option<&str>, scenario: &str) -> Key {
+    (path.map(str::to_owned), scenario.to_owned())
+}
 
 /// Where a request stands in its run.
 #[derive(Clone, Debug)]
@@ -46,12 +54,12 @@ pub(super) enum PathCount {
 
 impl Ledger {
     /// Takes note of a request.
-    pub(super) fn seat(&self, run: Option<&str>, received: &Received, path: PathCount) -> Seat {
+    pub(super) fn seat(&self, run: &Key, received: &Received, path: PathCount) -> Seat {
         self.lock().run(run).seat(received, path)
     }
 
     /// Takes note of what a request was answered with at a turn.
-    pub(super) fn issued(&self, run: Option<&str>, turn: u32, calls: &[ToolCall]) {
+    pub(super) fn issued(&self, run: &Key, turn: u32, calls: &[ToolCall]) {
         self.lock().run(run).issued(turn, calls);
     }
 
@@ -61,16 +69,15 @@ impl Ledger {
 }
 
 impl Runs {
-    fn run(&mut self, id: Option<&str>) -> &mut Run {
+    fn run(&mut self, key: &Key) -> &mut Run {
         self.clock += 1;
-        let key = id.map(str::to_owned);
-        if self.by_id.len() >= MOST_RUNS && !self.by_id.contains_key(&key) {
-            let oldest = self.by_id.iter().min_by_key(|(_, run)| run.heard_of);
-            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
-                self.by_id.remove(&oldest);
+        if self.by_key.len() >= MOST_RUNS && !self.by_key.contains_key(key) {
+            let oldest = self.by_key.iter().min_by_key(|(_, run)| run.heard_of);
+            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+                self.by_key.remove(&oldest);
             }
         }
-        let run = self.by_id.entry(key).or_default();
+        let run = self.by_key.entry(key.clone()).or_default();
         run.heard_of = self.clock;
         run
     }
@@ -89,9 +96,42 @@ struct Run {
     last: Vec<u128>,
     /// How many messages the conversation began with.
     opening: usize,
+    /// The last of them that is the user's, as it was in the last request.
+    request: Option<Text>,
     /// The turn and the call ids of the last reply.
     reply: Option<(u32, Vec<String>)>,
     results: Bounded<u128, ()>,
+}
+
+/// A text of a message, known again where more is added to it.
+#[derive(Clone, Copy, Debug)]
+struct Text {
+    /// The message, from 0.
+    message: usize,
+    bytes: usize,
+    hash: u128,
+}
+
+impl Text {
+    /// The user's last words among the first `opening` messages.
+    fn last_of_user(messages: &[ReceivedMessage<'_>], opening: usize) -> Option<Self> {
+        let mut first = messages.iter().take(opening).enumerate();
+        let (message, received) = first.rfind(|(_, message)| message.role == Role::User)?;
+        let text = received.text.as_deref().unwrap_or_default();
+        Some(Self {
+            message,
+            bytes: text.len(),
+            hash: hash(text.as_bytes()),
+        })
+    }
+
+    /// What was added to it, if something was.
+    fn added<'m>(&self, messages: &'m [ReceivedMessage<'_>]) -> Option<&'m str> {
+        let message = messages.get(self.message)?;
+        let (before, added) = message.text.as_deref()?.split_at_checked(self.bytes)?;
+        let is_it = message.role == Role::User && hash(before.as_bytes()) == self.hash;
+        (is_it && !before.is_empty() && !added.is_empty()).then_some(added)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,9 +145,10 @@ impl Run {
     fn seat(&mut self, received: &Received, path: PathCount) -> Seat {
         let body = self.attempt(received.body);
         let view = View::of(received, self);
+        let conversation = received.spoken();
         let turns = Turns {
-            conversation: received.spoken(),
-            ids: self.turn_by_ids(&view.messages),
+            conversation,
+            ids: self.turn_by_ids(&view.messages, conversation),
             path: (path == PathCount::Counts).then_some(body.position),
         };
         let mut oddities = Vec::new();
@@ -127,8 +168,10 @@ impl Run {
         oddities.truncate(MOST_LISTED);
         let messages_kept = view.kept;
         let (opening, found) = (view.opening, view.results());
+        let request = Text::last_of_user(&view.messages, opening);
         let results = self.unseen(found, messages_kept < self.last.len());
         self.opening = opening;
+        self.request = request;
         self.last.clone_from(&received.messages);
         Seat {
             attempt: body.attempts,
@@ -162,7 +205,9 @@ impl Run {
         self.reply = Some((turn, ids));
     }
 
-    fn turn_by_ids(&self, messages: &[ReceivedMessage<'_>]) -> Option<u32> {
+    /// The turn after the last one of which a call id comes back. Turns that called nothing leave
+    /// no ids, so for those that follow, the conversation is believed.
+    fn turn_by_ids(&self, messages: &[ReceivedMessage<'_>], conversation: u32) -> Option<u32> {
         if self.issued.is_empty() {
             return None;
         }
@@ -171,7 +216,14 @@ impl Run {
             .flat_map(ids_of)
             .filter_map(|id| self.issued.get(id))
             .map(|turn| turn.saturating_add(1));
-        Some(turns.max().unwrap_or(0))
+        let after = turns.max().unwrap_or(0);
+        let mut missing = self.issued.values().filter(|turn| **turn >= after);
+        let skipped = missing.any(|turn| *turn < conversation);
+        Some(if skipped {
+            after
+        } else {
+            after.max(conversation)
+        })
     }
 
     /// Those of `found` that are new. Where history was rewritten, what was seen before is told
@@ -205,6 +257,9 @@ struct View<'a> {
     before: usize,
     opening: usize,
     goes_on: bool,
+    /// What was added to the user's words among the first messages, as some frameworks do that
+    /// drop a failed turn.
+    added: Option<SeenResult>,
     reply: Option<&'a (u32, Vec<String>)>,
 }
 
@@ -215,13 +270,22 @@ impl<'a> View<'a> {
         let messages: Vec<_> = received.incoming.received().collect();
         let longer = kept >= run.opening && messages.len() > run.opening && run.opening > 0;
         let issued = |id: &str| run.issued.get(id).is_some();
-        let goes_on = longer || messages.iter().flat_map(ids_of).any(issued);
+        let added = run.request.and_then(|request| {
+            let text = cut_text(request.added(&messages)?.trim_start());
+            Some(SeenResult {
+                channel: Channel::User,
+                call_id: None,
+                text,
+            })
+        });
+        let goes_on = longer || added.is_some() || messages.iter().flat_map(ids_of).any(issued);
         let opening = if goes_on { run.opening } else { messages.len() };
         Self {
             kept,
             before: run.last.len(),
             opening,
             goes_on,
+            added,
             reply: run.reply.as_ref().filter(|_| goes_on),
             messages,
         }
@@ -270,7 +334,7 @@ impl<'a> View<'a> {
         let Some((turn, ids)) = self.reply else {
             return;
         };
-        if conversation <= *turn {
+        if conversation <= *turn && self.new_messages().next().is_some() {
             oddities.push(Oddity::AssistantTurnDropped { turn: *turn });
         }
         let answers: Vec<&str> = self
@@ -279,9 +343,8 @@ impl<'a> View<'a> {
             .filter_map(|message| message.tool_call_id)
             .filter(|answered| ids.iter().any(|id| id == answered))
             .collect();
-        let spoke = self
-            .new_messages()
-            .any(|(at, message)| at >= self.opening && message.role == Role::User);
+        let mut later = self.new_messages().filter(|(at, _)| *at >= self.opening);
+        let spoke = self.added.is_some() || later.any(|(_, message)| message.role == Role::User);
         if !ids.is_empty() && answers.is_empty() && spoke {
             let ids = ids.clone();
             oddities.push(Oddity::ResultsAsUserText { ids });
@@ -310,7 +373,8 @@ impl<'a> View<'a> {
                 text: cut_text(message.text.as_deref().unwrap_or_default()),
             })
         });
-        seen.take(MOST_LISTED).collect()
+        let added = self.added.iter().cloned();
+        added.chain(seen).take(MOST_LISTED).collect()
     }
 }
 
@@ -336,6 +400,10 @@ impl<K: Ord + Clone, V> Bounded<K, V> {
         K: std::borrow::Borrow<Q>,
     {
         self.values.get(key)
+    }
+
+    fn values(&self) -> impl Iterator<Item = &V> {
+        self.values.values()
     }
 
     fn is_empty(&self) -> bool {

@@ -50,6 +50,8 @@ impl Server {
     /// progress end, for as long as the limits allow. Needs a tokio runtime with I/O and time.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let limits = self.shared.config.limits;
+        // The tokenizer is made ready now, so that no client waits for it.
+        let _ = crate::tokens::count("");
         let connections = Connections::at_most(limits.connections);
         let (closing, closed) = watch::channel(());
         let mut tasks = JoinSet::new();

@@ -63,6 +63,27 @@ pub enum Oddity {
     },
 }
 
+impl Oddity {
+    /// What kind of oddity it is, in one word.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::TurnsDisagree(_) => "turns_disagree",
+            Self::ResultsAsUserText { .. } => "results_as_user_text",
+            Self::AssistantTurnDropped { .. } => "assistant_turn_dropped",
+            Self::ResultWithoutId { .. } => "result_without_id",
+            Self::ResultOfUnknownCall { .. } => "result_of_unknown_call",
+            Self::CallWithoutResult { .. } => "call_without_result",
+            Self::ResultsOutOfOrder { .. } => "results_out_of_order",
+            Self::HistoryRewritten { .. } => "history_rewritten",
+            Self::UnknownParameters { .. } => "unknown_parameters",
+            Self::UndeclaredTool { .. } => "undeclared_tool",
+            Self::NoTools => "no_tools",
+            Self::NoValidArguments { .. } => "no_valid_arguments",
+        }
+    }
+}
+
 impl fmt::Display for Oddity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,8 @@
 //! A request's body, understood and counted.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use super::exchange::BodyHash;
 use super::memo::{Memo, hash};
 use crate::provider::wire::{Incoming, RequestError, Role};
@@ -15,8 +18,44 @@ pub(super) struct Received {
     pub(super) tools_tokens: u64,
 }
 
+/// The small bodies that came last, understood: clients repeat a body to try again.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    bodies: Mutex<VecDeque<Arc<Received>>>,
+}
+
+/// How many bodies are kept.
+const MOST_RECENT: usize = 32;
+/// The largest body that is kept, in bytes.
+const MOST_BYTES: usize = 32 << 10;
+
+impl Recent {
+    /// What `body` says, as [`Received::read`] does, or as it did.
+    pub(super) fn read(&self, body: &[u8], memo: &Memo) -> Result<Arc<Received>, RequestError> {
+        let key = BodyHash(hash(body));
+        if body.len() > MOST_BYTES {
+            return Received::read(key, body, memo).map(Arc::new);
+        }
+        let known = self.lock().iter().find(|known| known.body == key).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let received = Arc::new(Received::read(key, body, memo)?);
+        let mut bodies = self.lock();
+        if bodies.len() >= MOST_RECENT {
+            bodies.pop_back();
+        }
+        bodies.push_front(Arc::clone(&received));
+        Ok(received)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Received>>> {
+        self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Received {
-    pub(super) fn read(body: &[u8], memo: &Memo) -> Result<Self, RequestError> {
+    fn read(key: BodyHash, body: &[u8], memo: &Memo) -> Result<Self, RequestError> {
         let incoming = Incoming::parse(body)?;
         let texts: Vec<_> = incoming
             .message_texts()
@@ -24,7 +63,7 @@ impl Received {
             .collect();
         let tools = incoming.tools_text();
         Ok(Self {
-            body: BodyHash(hash(body)),
+            body: key,
             messages_tokens: memo.messages(&texts),
             tools_tokens: tools.map_or(0, |tools| memo.text(&tools)),
             messages: texts.into_iter().map(|(key, _)| key).collect(),

@@ -46,8 +46,12 @@ impl Stream {
     /// The steps of the whole stream: the role at once, the pieces of the reply spread over its
     /// time, why it ended, the usage if it was asked for.
     pub(super) fn steps(self, reply: Reply, ending: Ending) -> impl Iterator<Item = Step> + Send {
-        let mut pieces = reply.message.map_or_else(Pieces::default, Pieces::of);
-        let count = u32::try_from(pieces.deltas.len()).unwrap_or(u32::MAX);
+        let nothing = || Said {
+            content: None,
+            tool_calls: Vec::new(),
+        };
+        let mut pieces = Pieces::of(reply.message.unwrap_or_else(nothing));
+        let count = u32::try_from(pieces.left).unwrap_or(u32::MAX);
         let closing = match ending {
             Ending::Whole => {
                 self.closing(reply.finish.map(FinishReason::as_str), reply.usage.into())
@@ -60,7 +64,7 @@ impl Stream {
         }
         let role = event(&self.chunk(role_delta(), None));
         let first = [Step::Send(role), Step::Until(self.timing.first)];
-        let body = (1_u32..).zip(pieces.deltas).flat_map(move |(at, delta)| {
+        let body = (1_u32..).zip(pieces).flat_map(move |(at, delta)| {
             let share = self.timing.writing * at / count.max(1);
             let event = event(&self.chunk(delta, None));
             let wait = (!share.is_zero()).then(|| Step::Until(self.timing.first + share));
@@ -124,110 +128,184 @@ fn role_delta() -> Delta {
     }
 }
 
-/// A reply in pieces.
-#[derive(Debug, Default)]
+/// The pieces of a reply, made one by one as they are sent.
+#[derive(Clone, Debug)]
 struct Pieces {
-    deltas: Vec<Delta>,
-    /// How many of them, at the end, are of one text.
-    last: usize,
+    parts: std::vec::IntoIter<Part>,
+    left: usize,
 }
 
 impl Pieces {
     fn of(said: Said) -> Self {
-        let mut pieces = Self::default();
-        if let Some(content) = &said.content {
-            let words = words(content).map(|word| Delta {
-                content: Some(word.to_owned()),
-                ..Delta::default()
-            });
-            pieces.extend(words.collect());
+        let prose = said.content.map(Part::prose);
+        let calls = (0..).zip(said.tool_calls);
+        let calls = calls.flat_map(|(index, call)| Part::call(index, call));
+        let parts: Vec<_> = prose.into_iter().chain(calls).collect();
+        Self {
+            left: parts.iter().map(Part::count).sum(),
+            parts: parts.into_iter(),
         }
-        for (index, call) in (0..).zip(said.tool_calls) {
-            pieces.extend(call_pieces(index, &call));
-        }
-        pieces
     }
 
-    fn extend(&mut self, deltas: Vec<Delta>) {
-        self.last = deltas.len();
-        self.deltas.extend(deltas);
-    }
-
-    /// Leaves out the second half of the last text, one piece at least.
+    /// Leaves out the second half of the last part, one piece at least.
     fn break_last(&mut self) {
-        let kept = self.deltas.len().saturating_sub((self.last / 2).max(1));
-        self.deltas.truncate(kept);
+        let last = self.parts.as_slice().last().map_or(0, Part::count);
+        self.left = self.left.saturating_sub((last / 2).max(1));
     }
 }
 
-/// A call's pieces: its id and name, and then its arguments.
-fn call_pieces(index: u32, call: &ToolCall) -> Vec<Delta> {
-    let head = CallDelta {
-        index: Some(index),
-        ..CallDelta::from(ToolCall {
-            arguments: String::new(),
-            ..call.clone()
-        })
-    };
-    let more = fragments(&call.arguments).map(|fragment| CallDelta {
-        index: Some(index),
-        function: FunctionDelta {
-            name: None,
-            arguments: Some(fragment.to_owned()),
-        },
-        ..CallDelta::default()
-    });
-    std::iter::once(head)
-        .chain(more)
-        .map(|call| Delta {
+impl Iterator for Pieces {
+    type Item = Delta;
+
+    fn next(&mut self) -> Option<Delta> {
+        self.left = self.left.checked_sub(1)?;
+        loop {
+            let parts = self.parts.as_mut_slice();
+            if let Some(delta) = parts.first_mut()?.next() {
+                return Some(delta);
+            }
+            self.parts.next();
+        }
+    }
+}
+
+/// A text that is sent piece by piece, or something that is one piece.
+#[derive(Clone, Debug)]
+enum Part {
+    /// A call's id and name.
+    Head(Option<CallDelta>),
+    /// Prose.
+    Prose(Text<Words>),
+    /// The arguments of the call with this index.
+    Arguments(u32, Text<Fragments>),
+}
+
+impl Part {
+    fn prose(text: String) -> Self {
+        Self::Prose(Text::new(text, Words))
+    }
+
+    fn call(index: u32, call: ToolCall) -> [Self; 2] {
+        let arguments = call.arguments;
+        let head = CallDelta {
+            index: Some(index),
+            ..CallDelta::from(ToolCall {
+                arguments: String::new(),
+                ..call
+            })
+        };
+        let size = Fragments::of(&arguments);
+        let arguments = Self::Arguments(index, Text::new(arguments, size));
+        [Self::Head(Some(head)), arguments]
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Head(head) => usize::from(head.is_some()),
+            Self::Prose(text) => text.count(),
+            Self::Arguments(_, text) => text.count(),
+        }
+    }
+
+    fn next(&mut self) -> Option<Delta> {
+        let call = match self {
+            Self::Head(head) => head.take()?,
+            Self::Prose(text) => {
+                let content = Some(text.next()?);
+                return Some(Delta {
+                    content,
+                    ..Delta::default()
+                });
+            }
+            Self::Arguments(index, text) => CallDelta {
+                index: Some(*index),
+                function: FunctionDelta {
+                    name: None,
+                    arguments: Some(text.next()?),
+                },
+                ..CallDelta::default()
+            },
+        };
+        Some(Delta {
             tool_calls: vec![call],
             ..Delta::default()
         })
-        .collect()
+    }
 }
 
-/// A text's words, each with the blanks before it: pieces of about a token.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let word = rest.find(|c: char| !c.is_whitespace())?;
-        let end = rest[word..]
-            .find(char::is_whitespace)
-            .map_or(rest.len(), |blank| word + blank);
-        let (piece, more) = rest.split_at(end);
-        rest = more;
-        Some(piece)
-    })
-    .chain(trailing_blanks(text))
+/// Where the first piece of a text that is not empty ends.
+trait Split {
+    fn end(&self, text: &str) -> usize;
 }
 
-fn trailing_blanks(text: &str) -> Option<&str> {
-    let blanks = &text[text.trim_end().len()..];
-    (!blanks.is_empty()).then_some(blanks)
+/// Words, each with the blanks before it: pieces of about a token.
+#[derive(Clone, Copy, Debug)]
+struct Words;
+
+impl Split for Words {
+    fn end(&self, text: &str) -> usize {
+        let word = text.find(|c: char| !c.is_whitespace());
+        let blank = |word: usize| text[word..].find(char::is_whitespace).map(|at| word + at);
+        word.and_then(blank).unwrap_or(text.len())
+    }
 }
 
-/// How long a piece of arguments is, in characters.
-const FRAGMENT: usize = 8;
+/// So many characters.
+#[derive(Clone, Copy, Debug)]
+struct Fragments(usize);
 
-/// A text in pieces of [`FRAGMENT`] characters, two pieces at least where it has two characters.
-fn fragments(text: &str) -> impl Iterator<Item = &str> {
-    let size = match text.chars().nth(FRAGMENT) {
-        Some(_) => FRAGMENT,
-        None => text.chars().count().div_ceil(2).max(1),
-    };
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
+impl Fragments {
+    /// Eight characters, or fewer, so that a text of two characters or more has two pieces.
+    fn of(text: &str) -> Self {
+        let some = text.chars().take(16).count();
+        Self(some.div_ceil(2).max(1))
+    }
+}
+
+impl Split for Fragments {
+    fn end(&self, text: &str) -> usize {
+        let end = text.char_indices().nth(self.0);
+        end.map_or(text.len(), |(at, _)| at)
+    }
+}
+
+/// A text and how far it has been sent.
+#[derive(Clone, Debug)]
+struct Text<S> {
+    whole: String,
+    sent: usize,
+    split: S,
+}
+
+impl<S: Split + Copy> Text<S> {
+    fn new(text: String, split: S) -> Self {
+        let sent = 0;
+        Self {
+            whole: text,
+            sent,
+            split,
         }
-        let end = rest
-            .char_indices()
-            .nth(size)
-            .map_or(rest.len(), |(at, _)| at);
-        let (piece, more) = rest.split_at(end);
-        rest = more;
+    }
+
+    fn next(&mut self) -> Option<String> {
+        let rest = self
+            .whole
+            .get(self.sent..)
+            .filter(|rest| !rest.is_empty())?;
+        let piece = rest[..self.split.end(rest)].to_owned();
+        self.sent += piece.len();
         Some(piece)
-    })
+    }
+
+    /// How many pieces are left.
+    fn count(&self) -> usize {
+        let (mut rest, mut count) = (&self.whole[self.sent..], 0);
+        while !rest.is_empty() {
+            rest = &rest[self.split.end(rest)..];
+            count += 1;
+        }
+        count
+    }
 }
 
 #[cfg(test)]
@@ -236,19 +314,28 @@ mod tests {
 
     use super::*;
 
+    fn pieces<S: Split + Copy>(text: &str, split: S) -> Vec<String> {
+        let mut text = Text::new(text.to_owned(), split);
+        let count = text.count();
+        let pieces: Vec<_> = std::iter::from_fn(|| text.next()).collect();
+        assert_eq!(pieces.len(), count);
+        pieces
+    }
+
     #[test]
     fn a_call_with_short_arguments_can_still_break_off_inside_them() {
-        let pieces: Vec<_> = fragments("{}").collect();
-        assert_eq!(pieces, ["{", "}"]);
-        assert_eq!(fragments("").count(), 0);
-        assert_eq!(words(" a  b ").collect::<Vec<_>>(), [" a", "  b", " "]);
+        let fragments = |text| pieces(text, Fragments::of(text));
+        assert_eq!(fragments("{}"), ["{", "}"]);
+        assert_eq!(fragments("x"), ["x"]);
+        assert!(fragments("").is_empty());
+        assert_eq!(pieces(" a  b ", Words), [" a", "  b", " "]);
     }
 
     proptest! {
         #[test]
         fn pieces_joined_are_the_text(text in any::<String>()) {
-            prop_assert_eq!(words(&text).collect::<String>(), text.as_str());
-            prop_assert_eq!(fragments(&text).collect::<String>(), text.as_str());
+            prop_assert_eq!(pieces(&text, Words).concat(), text.as_str());
+            prop_assert_eq!(pieces(&text, Fragments::of(&text)).concat(), text.as_str());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Scenarios for tools that nobody has described to us: they use the tools that a request
 //! declares, with arguments made up from their JSON Schemas.
 
+mod failing;
 mod merge;
 mod pattern;
 mod scalar;
@@ -10,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde_json::Value;
 
+pub use self::failing::GivenCalls;
 use super::Said;
 use crate::message::{ToolCall, to_json};
 
@@ -25,10 +27,14 @@ pub enum AnyScenario {
     Repeat,
     /// Makes two calls or three in one message, then answers.
     Parallel,
+    /// Makes three calls of one tool in one message, then answers.
+    ParallelOne,
     /// Calls a tool that does not exist, then answers.
     UnknownTool,
     /// Calls a tool with arguments that are not JSON, then answers.
     BadArguments,
+    /// Calls a tool so that it probably fails, twice, then answers.
+    FailingTool,
 }
 
 /// A tool as a request declares it.
@@ -52,6 +58,13 @@ pub struct AnyReply {
 
 /// Tools by which some frameworks want the answer given.
 const ANSWERING_TOOLS: [&str; 2] = ["final_answer", "final_result"];
+
+/// Whether a tool of this name is one by which some frameworks want the answer given.
+#[must_use]
+pub fn is_answering_tool(name: &str) -> bool {
+    ANSWERING_TOOLS.contains(&name)
+}
+
 /// The answer, where it is prose.
 const ANSWER: &str = "That is done.";
 const UNKNOWN_TOOL: &str = "no_such_tool";
@@ -60,13 +73,15 @@ const MOST_PARALLEL: usize = 3;
 
 impl AnyScenario {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Once,
         Self::Runaway,
         Self::Repeat,
         Self::Parallel,
+        Self::ParallelOne,
         Self::UnknownTool,
         Self::BadArguments,
+        Self::FailingTool,
     ];
 
     /// Its name.
@@ -77,8 +92,10 @@ impl AnyScenario {
             Self::Runaway => "any-runaway",
             Self::Repeat => "any-repeat",
             Self::Parallel => "any-parallel",
+            Self::ParallelOne => "any-parallel-one",
             Self::UnknownTool => "any-unknown-tool",
             Self::BadArguments => "any-bad-arguments",
+            Self::FailingTool => "any-failing-tool",
         }
     }
 
@@ -90,8 +107,14 @@ impl AnyScenario {
             Self::Runaway => "Calls one of the request's own tools for ever and never answers",
             Self::Repeat => "Makes the same call of one of the request's own tools twice, answers",
             Self::Parallel => "Makes several calls of the request's own tools at once, answers",
+            Self::ParallelOne => {
+                "Makes three calls of one of the request's own tools at once, answers"
+            }
             Self::UnknownTool => "Calls a tool that the request does not declare, answers",
             Self::BadArguments => "Calls one of the request's own tools with broken JSON, answers",
+            Self::FailingTool => {
+                "Asks one of the request's own tools for what does not exist, answers"
+            }
         }
     }
 
@@ -104,12 +127,7 @@ impl AnyScenario {
     /// The reply at a turn to a request that declares `tools`. Without tools, it is prose.
     #[must_use]
     pub fn reply(self, turn: u32, tools: &[DeclaredTool<'_>], seed: u64) -> AnyReply {
-        let is_answering = |tool: &&DeclaredTool<'_>| ANSWERING_TOOLS.contains(&tool.name);
-        let answering = tools.iter().find(is_answering);
-        let mut usable: Vec<_> = tools.iter().filter(|tool| !is_answering(tool)).collect();
-        if usable.is_empty() {
-            usable.extend(tools);
-        }
+        let usable = usable(tools);
         let mut making = Making::new(turn, seed);
         let Some(first) = usable.first() else {
             return making.prose();
@@ -123,14 +141,49 @@ impl AnyScenario {
                     making.call(tool, draw);
                 }
             }
+            (Self::ParallelOne, 0) => {
+                for draw in 0..MOST_PARALLEL as u64 {
+                    making.call(first, draw);
+                }
+            }
             (Self::UnknownTool, 0) => making.push(UNKNOWN_TOOL, "{}".to_owned()),
             (Self::BadArguments, 0) => making.broken_call(first),
-            _ => match answering {
-                Some(tool) => making.call(tool, 0),
-                None => return making.prose(),
-            },
+            (Self::FailingTool, 0..failing::FAILURES) => {
+                match failing::likely(&usable, turn, seed) {
+                    Some((tool, arguments)) => making.push(&tool, arguments),
+                    None => return making.answer(tools),
+                }
+            }
+            _ => return making.answer(tools),
         }
         making.calls()
+    }
+}
+
+impl GivenCalls {
+    /// The reply at a turn to a request that declares `tools`: a call each turn, then the answer.
+    #[must_use]
+    pub fn reply(&self, turn: u32, tools: &[DeclaredTool<'_>], seed: u64) -> AnyReply {
+        let mut making = Making::new(turn, seed);
+        let at = usize::try_from(turn).unwrap_or(usize::MAX);
+        match self.arguments.get(at) {
+            Some(arguments) => {
+                making.push(&self.tool, arguments.clone());
+                making.calls()
+            }
+            None => making.answer(tools),
+        }
+    }
+}
+
+/// The tools that do something; those for the answer only where there are no others.
+fn usable<'t, 'a>(tools: &'t [DeclaredTool<'a>]) -> Vec<&'t DeclaredTool<'a>> {
+    let working = tools.iter().filter(|tool| !is_answering_tool(tool.name));
+    let working: Vec<_> = working.collect();
+    if working.is_empty() {
+        tools.iter().collect()
+    } else {
+        working
     }
 }
 
@@ -184,6 +237,17 @@ impl Making {
         });
     }
 
+    /// The answer: through the tool that is there for it, or else in prose.
+    fn answer(mut self, tools: &[DeclaredTool<'_>]) -> AnyReply {
+        match tools.iter().find(|tool| is_answering_tool(tool.name)) {
+            Some(tool) => {
+                self.call(tool, 0);
+                self.calls()
+            }
+            None => self.prose(),
+        }
+    }
+
     fn prose(self) -> AnyReply {
         let said = Said {
             content: Some(ANSWER.to_owned()),
@@ -234,7 +298,9 @@ mod tests {
 
     #[test]
     fn each_scenario_does_what_its_name_says() {
-        use AnyScenario::{BadArguments, Once, Parallel, Repeat, Runaway, UnknownTool};
+        use AnyScenario::{
+            BadArguments, FailingTool, Once, Parallel, ParallelOne, Repeat, Runaway, UnknownTool,
+        };
         let n = r#"{"n":1}"#;
         for (any, turn, reply) in [
             (Once, 0, format!("call_0_0: f {n}")),
@@ -245,9 +311,15 @@ mod tests {
             (Repeat, 2, ANSWER.to_owned()),
             (Parallel, 0, format!("call_0_0: f {n} | call_0_1: g {n}")),
             (Parallel, 1, ANSWER.to_owned()),
+            (
+                ParallelOne,
+                0,
+                format!("call_0_0: f {n} | call_0_1: f {n} | call_0_2: f {n}"),
+            ),
             (UnknownTool, 0, "call_0_0: no_such_tool {}".to_owned()),
             (BadArguments, 0, "call_0_0: f {\"n\":1".to_owned()),
             (BadArguments, 1, ANSWER.to_owned()),
+            (FailingTool, 0, ANSWER.to_owned()),
         ] {
             assert_eq!(shown(any, turn, &["f", "g"]), reply, "{any:?} {turn}");
         }
@@ -263,6 +335,19 @@ mod tests {
             assert_eq!(shown(any, 0, &[]), ANSWER);
             assert_eq!(AnyScenario::named(any.as_str()), Some(any));
         }
+    }
+
+    #[test]
+    fn calls_that_are_given_are_made_one_a_turn_and_then_comes_the_answer() {
+        let given = GivenCalls {
+            tool: "g".to_owned(),
+            arguments: vec!["{}".to_owned(), "[".to_owned()],
+        };
+        let said = |turn| given.reply(turn, &[], 0).said;
+        assert_eq!(said(0).tool_calls[0].arguments, "{}");
+        assert_eq!(said(1).tool_calls[0].arguments, "[");
+        assert_eq!(said(1).tool_calls[0].id, "call_1_0");
+        assert_eq!(said(2).content.as_deref(), Some(ANSWER));
     }
 
     #[test]

@@ -81,6 +81,14 @@ pub(super) fn arguments(parameters: &Value, rng: &mut ChaCha8Rng) -> Made {
     }
 }
 
+/// Whether a tool with these `parameters` allows `value`.
+pub(super) fn allows(parameters: &Value, value: &Value) -> bool {
+    let validator = jsonschema::options()
+        .should_validate_formats(true)
+        .build(parameters);
+    validator.is_ok_and(|all| all.is_valid(value))
+}
+
 /// Whether the examples and defaults of a schema are taken as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Examples {

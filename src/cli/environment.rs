@@ -8,6 +8,8 @@ pub(super) const BASE_URL: &str = "LLM_BASE_URL";
 pub(super) const API_KEY: &str = "LLM_API_KEY";
 /// The model's name there.
 pub(super) const MODEL: &str = "LLM_MODEL";
+/// What serves it, in which version: words for the rows.
+pub(super) const SERVER: &str = "LLM_SERVER";
 
 /// The variable's value; an empty one counts as not set.
 ///

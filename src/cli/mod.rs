@@ -3,6 +3,7 @@
 
 mod agent;
 mod check;
+mod endpoint;
 mod environment;
 mod exit;
 mod list;
@@ -68,8 +69,10 @@ Examples:
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
-  LLM_BASE_URL, LLM_MODEL, LLM_API_KEY    the endpoint of `agent start --provider endpoint`; the key
-                                          is sent as a bearer token, and never stored or printed.
+  LLM_BASE_URL, LLM_MODEL, LLM_API_KEY    the endpoint of `agent start --provider endpoint` and of
+                                          experiments that ask a real model; the key is sent as a
+                                          bearer token, and never stored or printed.
+  LLM_SERVER                              what serves it, in which version: words for the rows.
 
 Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;
 3 the work could not be done; 130 stopped by a signal.";

@@ -48,7 +48,8 @@ struct Tally {
 
 /// Does what `args` ask for.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let selected = args.selection.load()?;
+    let mut selected = args.selection.load()?;
+    selected.give_endpoint()?;
     let host = Host::here();
     let interrupt = Interrupt::listen();
     let progress = Progress::new();
@@ -141,7 +142,8 @@ impl Tally {
         ))?;
         if !self.skipped.is_empty() {
             output::line(format_args!(
-                "skipped, on the real clock: {} (run them by --only NAME, or all with --real)",
+                "skipped, on the real clock or without an endpoint: {} (run them by --only NAME, or all \
+                 with --real)",
                 self.skipped.join(", ")
             ))?;
         }

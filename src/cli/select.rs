@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::endpoint;
+use super::environment::{BASE_URL, MODEL};
 use super::exit::Failure;
 use crate::clock::ClockKind;
 use crate::experiment::{Experiment, Experiments};
@@ -44,6 +46,8 @@ pub(super) struct Selected {
     only: Vec<String>,
     real: bool,
     named: bool,
+    /// Nobody named a real model.
+    without_endpoint: bool,
 }
 
 impl Selection {
@@ -72,6 +76,7 @@ impl Selection {
             only: self.only.clone(),
             real: self.real,
             named,
+            without_endpoint: false,
         })
     }
 
@@ -91,12 +96,42 @@ impl Selected {
             .filter(move |experiment| meant(experiment.name()))
     }
 
-    /// Whether an experiment is only run when asked for, and was not.
-    pub(super) fn skips(&self, experiment: &Experiment) -> bool {
-        match experiment.clock() {
-            ClockKind::Virtual => false,
-            ClockKind::Real => !self.real && self.only.is_empty() && !self.named,
+    /// Gives the experiments that ask a real model the one that the environment names. Without
+    /// one, those are skipped unless they were asked for by name.
+    pub(super) fn give_endpoint(&mut self) -> Result<(), Failure> {
+        let asked: Vec<String> = self
+            .iter()
+            .filter(|experiment| experiment.needs_endpoint() && !self.skips(experiment))
+            .map(|experiment| experiment.name().to_owned())
+            .collect();
+        let Some(first) = asked.first() else {
+            return Ok(());
+        };
+        match endpoint::from_environment()? {
+            Some(endpoint) => self.experiments.give_endpoint(&endpoint),
+            None if self.is_specific() => {
+                return Err(Failure::WrongInput(format!(
+                    "{first} asks a real model: set {BASE_URL} to where one is, such as \
+                     http://127.0.0.1:8080/v1, and {MODEL} to its name there"
+                )));
+            }
+            None => self.without_endpoint = true,
         }
+        Ok(())
+    }
+
+    /// Whether an experiment is only run when asked for, and was not, or lacks its endpoint.
+    pub(super) fn skips(&self, experiment: &Experiment) -> bool {
+        let lacks = self.without_endpoint && experiment.needs_endpoint();
+        match experiment.clock() {
+            ClockKind::Virtual => lacks,
+            ClockKind::Real => lacks || !self.real && !self.is_specific(),
+        }
+    }
+
+    /// Whether single experiments were named.
+    fn is_specific(&self) -> bool {
+        self.named || !self.only.is_empty()
     }
 
     /// The names of all experiments that were read.

@@ -269,6 +269,7 @@ const fn rows(kind: RowKind) -> RowsRef {
     match kind {
         RowKind::Cells => RowsRef::Cells,
         RowKind::Turns => RowsRef::Turns,
+        RowKind::Summary => RowsRef::Summary,
     }
 }
 

@@ -8,12 +8,14 @@ use rayon::prelude::*;
 use super::Experiment;
 use super::harness::{CommandHarness, Harness};
 use super::host::Host;
-use super::live::{self, CellRunError};
-use super::measured::turn_columns;
+use super::live::{CellRunError, Venue};
+use super::seam::RealModel;
+use super::settings::Settings;
 use super::sweep::{Cell, CellError};
 use crate::clock::ClockKind;
 use crate::meter;
 use crate::results::{Cell as Printed, Column, Kind};
+use crate::tokens;
 
 /// How many cells of one chunk there are for each thread.
 const CELLS_PER_THREAD: usize = 64;
@@ -51,6 +53,9 @@ pub enum ExecuteError<E> {
     /// A run gave no rows.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The machine gives no timer, socket or thread.
+    #[error("the cells have nowhere to run: {0}")]
+    Venue(#[from] std::io::Error),
     /// No threads to run cells on.
     #[error("cells cannot be run side by side: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -104,7 +109,7 @@ impl Experiment {
             columns.push(Column::new("sample", Kind::Count));
         }
         columns.extend(match &self.harness {
-            Harness::InProcess => named(turn_columns()),
+            Harness::InProcess => named(self.presence.turn_columns()),
             Harness::Command(_) => meter::turn_columns(),
         });
         columns
@@ -193,21 +198,16 @@ impl Experiment {
             ClockKind::Real => 1,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
-        if self.clock == ClockKind::Real {
-            // The first run of a process loads what later ones find loaded.
-            let first = self.run_one(0, host, stop);
-            if !stop() {
-                first?;
-            }
-        }
-        let (all, chunk) = (self.runs(), chunk_length(jobs));
+        let venue = Venue::prepare(self, stop)?;
+        self.warm_up(&venue, host)?;
+        let (all, chunk) = (self.runs(), self.chunk_length(jobs));
         let mut done = 0;
         while done < all {
             let end = done.saturating_add(chunk).min(all);
             let rows: Vec<_> = pool.install(|| {
                 (done..end)
                     .into_par_iter()
-                    .map(|run| self.run_one(run, host, stop))
+                    .map(|run| self.run_one(run, &venue, host))
                     .collect()
             });
             if stop() {
@@ -222,6 +222,33 @@ impl Experiment {
         Ok(())
     }
 
+    /// The first run of a process loads what later ones find loaded, which is nobody's time. A
+    /// real model is not asked for nothing: there only the tokenizer is loaded.
+    fn warm_up(&self, venue: &Venue<'_>, host: &Host) -> Result<(), RunError> {
+        match (self.clock, self.needs_endpoint()) {
+            (ClockKind::Virtual, _) => Ok(()),
+            (ClockKind::Real, false) => match self.run_one(0, venue, host) {
+                // Of a run that was stopped, nothing is said here.
+                Err(error) if !venue.is_stopped() => Err(error),
+                _ => Ok(()),
+            },
+            (ClockKind::Real, true) => {
+                let _ = tokens::count("warm");
+                Ok(())
+            }
+        }
+    }
+
+    /// How many runs there are between two reports of progress: on the real clock, one.
+    fn chunk_length(&self, jobs: usize) -> u64 {
+        match self.clock {
+            ClockKind::Virtual => {
+                u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
+            }
+            ClockKind::Real => 1,
+        }
+    }
+
     /// The n-th run.
     fn run_at(&self, run: u64) -> Result<Run, RunError> {
         let repeat = u64::from(self.repeat.max(1));
@@ -232,18 +259,18 @@ impl Experiment {
     }
 
     /// The rows of the n-th run.
-    fn run_one(&self, run: u64, host: &Host, stop: Stop<'_>) -> Result<CellRows, RunError> {
+    fn run_one(&self, run: u64, venue: &Venue<'_>, host: &Host) -> Result<CellRows, RunError> {
         let run = self.run_at(run)?;
         let id = &run.cell.id;
         let run_id = format!("{}/{id}", self.name);
-        let of_cell = (&run.cell.settings, run_id.as_str());
-        let measured = live::run(of_cell, &self.resources, self.clock, stop);
-        let measured = measured.map_err(|source| RunError::Run {
-            id: id.clone(),
-            source,
-        })?;
+        let measured = venue
+            .run(&run.cell.settings, &run_id)
+            .map_err(|source| RunError::Run {
+                id: id.clone(),
+                source,
+            })?;
         let values = measured.cell_values(&self.presence);
-        let turns: Vec<_> = measured.turn_values().collect();
+        let turns: Vec<_> = measured.turn_values(&self.presence).collect();
         drop(measured);
         Ok(self.rows(run, host, values, turns))
     }
@@ -261,6 +288,7 @@ impl Experiment {
         if self.clock == ClockKind::Real {
             row.extend([run.sample, u64::from(self.repeat.max(1))].map(Printed::from));
             row.extend(host.values());
+            row.extend(self.model_values(&run.cell.settings));
             of_turn.push(Printed::from(run.sample));
         }
         row.extend(measured);
@@ -283,8 +311,31 @@ impl Experiment {
         let mut columns = self.label_columns();
         if self.clock == ClockKind::Real {
             columns.extend(machine_columns());
+            columns.extend(self.model_columns());
         }
         columns
+    }
+
+    /// Which model answered, and what served it, where a cell may ask a real one.
+    fn model_columns(&self) -> Vec<Column> {
+        let names: &[&str] = if self.needs_endpoint() {
+            &["model", "server"]
+        } else {
+            &[]
+        };
+        let columns = names.iter().map(|name| Column::new(*name, Kind::Text));
+        columns.collect()
+    }
+
+    fn model_values(&self, settings: &Settings) -> Vec<Printed> {
+        let given = match &self.real_model {
+            RealModel::NotAsked => return Vec::new(),
+            RealModel::Missing => None,
+            RealModel::Given(given) => settings.asks_endpoint().then_some(given),
+        };
+        let model = given.map(|given| given.endpoint.model().to_owned());
+        let server = given.and_then(|given| given.server.clone());
+        vec![model.into(), server.into()]
     }
 }
 
@@ -306,8 +357,4 @@ fn named(columns: Vec<(&'static str, Kind)>) -> Vec<Column> {
     columns
         .map(|(name, kind)| Column::new(name, kind))
         .collect()
-}
-
-fn chunk_length(jobs: usize) -> u64 {
-    u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
 }

@@ -46,6 +46,8 @@ pub(super) struct ExperimentFile {
     /// Tools that have a whole run behind them.
     #[serde(default)]
     pub(super) subagent: Vec<Subagent>,
+    /// What repeated samples of a cell are summed up in: `summary.csv`.
+    pub(super) summary: Option<Summary>,
     /// The table that a reader sees.
     pub(super) table: Option<Table>,
     /// A parabola a + bN + cN² through the cells.
@@ -176,6 +178,20 @@ pub(super) struct Subagent {
     pub(super) system: Option<String>,
 }
 
+/// One row for all samples of a cell: how many there are, `n`, and of each measurement the median
+/// and the bounds between which it probably lies, such as `median_wall_ms`, `low_wall_ms` and
+/// `high_wall_ms`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Summary {
+    /// Columns of the cells of which the median is taken.
+    #[schemars(length(min = 1))]
+    pub(super) columns: Vec<String>,
+    /// Columns of the cells that are shown where all samples agree. Default: none.
+    #[serde(default)]
+    pub(super) same: Vec<String>,
+}
+
 /// The table that a reader sees: one line per row.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -194,7 +210,7 @@ pub(super) struct Table {
     /// Which rows, by the values of columns. Default: all.
     #[serde(default, rename = "where")]
     pub(super) filter: Where,
-    /// Rows of cells or of turns. Default: `cells`.
+    /// Rows of cells, of turns, or of the summary. Default: `cells`.
     #[serde(default)]
     pub(super) rows: RowKind,
 }
@@ -244,6 +260,8 @@ pub enum RowKind {
     Cells,
     /// One row per turn: `turns.csv`.
     Turns,
+    /// One row for all samples of a cell: `summary.csv`.
+    Summary,
 }
 
 /// A number that somebody published, and how it comes out of the rows: `cell`, `cells`, `count`,

@@ -1,15 +1,24 @@
 //! Runs one cell: from its settings to what was seen of the run.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::{Builder, Runtime};
+
+use super::Experiment;
+use super::bare::{self, Relay};
 use super::execute::Stop;
+use super::loopback::Loopback;
 use super::measured::{Ledger, Measured, Restored};
 use super::resources::{ResourceError, Resources};
+use super::seam::{CompareWith, Seam, Transport};
 use super::settings::{Settings, Verdict};
 use crate::clock::ClockKind;
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
 use crate::message::Message;
 use crate::meter::LaunchError;
+use crate::provider::Provider;
 use crate::run::{
     CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
 };
@@ -37,27 +46,97 @@ pub enum CellRunError {
     /// Its command could not be run.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The machine gives no timer.
+    /// The machine gives no timer or socket.
     #[error("the real clock cannot be used: {0}")]
-    Runtime(#[from] std::io::Error),
+    Runtime(#[from] io::Error),
+    /// The bytes of the run could not be exchanged without it.
+    #[error("no bare connection to compare with: {0}")]
+    Bare(#[source] io::Error),
 }
 
-/// Runs one cell on a clock of its own and waits for its end.
-pub(super) fn run<'s>(
-    (settings, run_id): (&'s Settings, &str),
-    resources: &Resources,
-    clock: ClockKind,
-    stop: Stop<'_>,
-) -> Result<Measured<'s>, CellRunError> {
-    let stage = Stage::set(settings, resources, run_id)?;
-    match clock {
-        ClockKind::Virtual => pollster::block_on(stage.play(&VirtualClock::new(), stop)),
-        ClockKind::Real => {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_time()
-                .build()?;
-            runtime.block_on(stage.play(&RealClock::starting_at(Duration::ZERO), stop))
+/// Where the runs of one execution take place. Dropped from the top: connections end before
+/// their server.
+pub(super) struct Venue<'e> {
+    resources: &'e Resources,
+    time: Time,
+    seam: Seam,
+    loopback: Option<Loopback>,
+    stop: Stop<'e>,
+}
+
+/// Whose time passes.
+#[derive(Debug)]
+enum Time {
+    Virtual,
+    Real(Runtime),
+}
+
+impl<'e> Venue<'e> {
+    /// Prepares what the runs of `experiment` share: timers, sockets, a server where a cell asks
+    /// a scripted model over HTTP.
+    ///
+    /// # Errors
+    /// The system gives no timer, port or thread.
+    pub(super) fn prepare(experiment: &'e Experiment, stop: Stop<'e>) -> io::Result<Self> {
+        let resources = &experiment.resources;
+        let time = match experiment.clock() {
+            ClockKind::Virtual => Time::Virtual,
+            ClockKind::Real => Time::Real(Builder::new_current_thread().enable_all().build()?),
+        };
+        let scripted = !(resources.scenarios.is_empty() && resources.children.is_empty());
+        let served = scripted && experiment.sweep().mentions("transport");
+        let loopback = served.then(|| Loopback::serve(resources)).transpose()?;
+        let seam = Seam::new(experiment, loopback.as_ref().map(Loopback::address));
+        Ok(Self {
+            resources,
+            time,
+            seam,
+            loopback,
+            stop,
+        })
+    }
+
+    /// Whether somebody asked for a stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        (self.stop)()
+    }
+
+    /// Runs one cell on a clock of its own and waits for its end.
+    pub(super) fn run<'s>(
+        &self,
+        settings: &'s Settings,
+        run_id: &str,
+    ) -> Result<Measured<'s>, CellRunError> {
+        let stage = Stage::set(settings, (self.resources, &self.seam), run_id)?;
+        let Time::Real(runtime) = &self.time else {
+            return pollster::block_on(stage.play(&VirtualClock::new(), self.stop));
+        };
+        let clock = RealClock::starting_at(Duration::ZERO);
+        let mut measured = runtime.block_on(stage.play(&clock, self.stop))?;
+        if settings.compare_with == Some(CompareWith::BareSocket)
+            && settings.transport != Transport::InProcess
+            && let Some(loopback) = &self.loopback
+        {
+            let exchanges = runtime.block_on(self.overhear(settings, loopback))?;
+            let bare = bare::round_trips(&exchanges).map_err(CellRunError::Bare)?;
+            measured.bare_socket = Some(bare);
         }
+        Ok(measured)
+    }
+
+    /// Runs the cell once more, for what is said on the wire.
+    async fn overhear(
+        &self,
+        settings: &Settings,
+        loopback: &Loopback,
+    ) -> Result<Vec<bare::Exchange>, CellRunError> {
+        let relay = Relay::to(loopback.address()).await;
+        let relay = relay.map_err(CellRunError::Bare)?;
+        let seam = Seam::by_way_of(relay.address());
+        let stage = Stage::set(settings, (self.resources, &seam), "overheard")?;
+        let clock = RealClock::starting_at(Duration::ZERO);
+        stage.play(&clock, self.stop).await?;
+        Ok(relay.finish())
     }
 }
 
@@ -65,8 +144,8 @@ pub(super) fn run<'s>(
 struct Stage<'s> {
     settings: &'s Settings,
     state: RunState,
-    provider: crate::provider::Scripted,
-    catalog: std::sync::Arc<Catalog>,
+    provider: Arc<dyn Provider>,
+    catalog: Arc<Catalog>,
     workspace: Workspace,
     signal: Signal,
 }
@@ -74,7 +153,7 @@ struct Stage<'s> {
 impl<'s> Stage<'s> {
     fn set(
         settings: &'s Settings,
-        resources: &Resources,
+        (resources, seam): (&Resources, &Seam),
         run_id: &str,
     ) -> Result<Self, ResourceError> {
         let system = settings.system.as_deref().unwrap_or(world::SYSTEM);
@@ -85,8 +164,8 @@ impl<'s> Stage<'s> {
         Ok(Self {
             settings,
             state: RunState::new(run_id, resources.run_settings(settings)?, system, user),
-            provider: resources.provider(settings)?,
-            catalog: resources.catalog(settings)?,
+            provider: resources.provider(settings, seam)?,
+            catalog: resources.catalog(settings, seam)?,
             workspace: Workspace::in_memory(&resources.workspace(settings)?),
             signal,
         })
@@ -94,7 +173,7 @@ impl<'s> Stage<'s> {
 
     async fn play(self, clock: &dyn Clock, stop: Stop<'_>) -> Result<Measured<'s>, CellRunError> {
         let harness = Harness {
-            provider: &self.provider,
+            provider: self.provider.as_ref(),
             catalog: &self.catalog,
             workspace: &self.workspace,
             clock,
@@ -125,6 +204,7 @@ impl<'s> Stage<'s> {
             deleted: deleted.map(|entry| entry.path).collect(),
             asked_at_turn,
             restored,
+            bare_socket: None,
         })
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 
-use super::{Experiment, Home};
+use super::{Experiment, Home, ModelEndpoint};
 use crate::document::{Document, Problem, Problems, ReadError};
 
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
@@ -83,6 +83,14 @@ impl Experiments {
     /// The experiments in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Experiment> {
         self.list.iter()
+    }
+
+    /// Gives those that ask a real model this one.
+    pub fn give_endpoint(&mut self, endpoint: &ModelEndpoint) {
+        let asking = self.list.iter_mut();
+        for experiment in asking.filter(|experiment| experiment.needs_endpoint()) {
+            experiment.give_endpoint(endpoint.clone());
+        }
     }
 
     /// The experiment of this name.

@@ -4,6 +4,7 @@
 //! [`Experiment`] that it returns can be run: its cells are enumerated, its scenarios and folders
 //! are read, its table and claims speak of columns that exist.
 
+pub mod bare;
 mod claims;
 mod doubt;
 mod execute;
@@ -14,13 +15,18 @@ mod input;
 mod labels;
 mod live;
 mod load;
+mod loopback;
 mod measured;
 mod readout;
 mod resolve;
 mod resources;
 mod rules;
+mod seam;
 mod settings;
+mod summary;
 mod sweep;
+mod wire_columns;
+mod wire_rules;
 
 use rust_decimal::Decimal;
 use serde_json::Value;
@@ -33,12 +39,14 @@ pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
 pub use readout::{FitSpec, Readout};
 pub use resources::{Home, ResourceError};
+pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
 use self::harness::Harness;
 use self::measured::Presence;
 use self::resources::Resources;
+use self::seam::RealModel;
 use crate::clock::ClockKind;
 use crate::document::{Document, Problems, schema_of};
 
@@ -56,6 +64,7 @@ pub struct Experiment {
     presence: Presence,
     readout: Readout,
     resources: Resources,
+    real_model: RealModel,
 }
 
 impl Experiment {
@@ -93,6 +102,7 @@ impl Experiment {
             sweep,
             readout: Readout::default(),
             resources,
+            real_model: RealModel::asked_in(&file),
         };
         experiment.readout = readout::read(&mut findings, &file, &experiment);
         findings.finish()?;
@@ -127,6 +137,17 @@ impl Experiment {
     #[must_use]
     pub const fn clock(&self) -> ClockKind {
         self.clock
+    }
+
+    /// Whether a cell asks a real model, which [`Experiment::give_endpoint`] has to give.
+    #[must_use]
+    pub fn needs_endpoint(&self) -> bool {
+        !matches!(self.real_model, RealModel::NotAsked)
+    }
+
+    /// Gives the cells a real model to ask.
+    pub fn give_endpoint(&mut self, endpoint: ModelEndpoint) {
+        self.real_model = RealModel::Given(Box::new(endpoint));
     }
 
     /// Its cells.

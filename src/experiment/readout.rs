@@ -9,8 +9,10 @@ use super::doubt::possible_columns;
 use super::format::{self, Comparison, ExperimentFile, RowKind, Scalar, Where};
 use super::input::written_number;
 use super::labels::Labels;
+use super::summary;
 use crate::document::{Findings, child};
 use crate::results::claims::Claim;
+use crate::results::summary::SummarySpec;
 use crate::results::{
     Column, Condition, Filter, RowSet, RowsError, Show, Table, TableColumn, TableError, TableSpec,
     UnknownColumn,
@@ -21,6 +23,8 @@ use crate::results::{
 pub struct Readout {
     /// The table that a reader sees, and the rows that it is made of.
     pub table: Option<(TableSpec, RowKind)>,
+    /// What repeated samples are summed up in.
+    pub summary: Option<SummarySpec>,
     /// The parabola.
     pub fit: Option<FitSpec>,
     /// The published numbers.
@@ -42,7 +46,9 @@ pub(super) fn read(
     file: &ExperimentFile,
     experiment: &Experiment,
 ) -> Readout {
-    let known = match Known::of(findings, file, experiment) {
+    let summary = file.summary.as_ref();
+    let summary = summary.map(|summary| summary::read(findings, summary, experiment));
+    let known = match Known::of(findings, file, (experiment, summary.as_ref())) {
         Ok(known) => known,
         Err(error) => {
             let help = "rename what the columns are called after";
@@ -56,6 +62,7 @@ pub(super) fn read(
     };
     let table = file.table.as_ref();
     Readout {
+        summary,
         table: table.map(|table| (reader.table(table), table.rows)),
         fit: file.fit.as_ref().map(|fit| reader.fit(fit)),
         claims: claims::read(&mut reader, &file.claim, experiment),
@@ -66,6 +73,8 @@ pub(super) fn read(
 pub(super) struct Known {
     cells: RowSet,
     turns: RowSet,
+    summary: RowSet,
+    summary_is_in_doubt: bool,
     labels: Labels,
     /// What may be meant to be a column where the file is in doubt.
     possible: BTreeSet<String>,
@@ -75,11 +84,14 @@ impl Known {
     fn of(
         findings: &Findings<'_>,
         file: &ExperimentFile,
-        experiment: &Experiment,
+        (experiment, summary): (&Experiment, Option<&SummarySpec>),
     ) -> Result<Self, RowsError> {
         let sweep = experiment.sweep();
+        let cells = RowSet::new(each_once(experiment.cell_columns()))?;
         Ok(Self {
-            cells: RowSet::new(each_once(experiment.cell_columns()))?,
+            summary: summary::header(summary, &cells)?,
+            summary_is_in_doubt: !findings.is_sound("/summary"),
+            cells,
             turns: RowSet::new(each_once(experiment.turn_columns()))?,
             labels: Labels::of(findings, experiment)?,
             possible: possible_columns(findings, file, sweep),
@@ -90,11 +102,15 @@ impl Known {
         match rows {
             RowKind::Cells => &self.cells,
             RowKind::Turns => &self.turns,
+            RowKind::Summary => &self.summary,
         }
     }
 
     /// The column that there is not and cannot be meant to be.
     fn missing(&self, column: &str, rows: RowKind) -> Option<UnknownColumn> {
+        if rows == RowKind::Summary && self.summary_is_in_doubt {
+            return None;
+        }
         let unknown = self.columns(rows).index_of(column).err()?;
         (!self.possible.contains(column)).then_some(unknown)
     }
@@ -227,7 +243,7 @@ impl Reader<'_, '_> {
             all.push(condition);
         }
         if wanted != Matches::Any {
-            let is_one = wanted == Matches::One && rows == RowKind::Cells;
+            let is_one = wanted == Matches::One && rows != RowKind::Turns;
             let is_whole = certain.len() == all.len();
             let found = self.known.labels.mismatches(certain, is_one && is_whole);
             for (message, help) in found {
@@ -248,7 +264,7 @@ impl Reader<'_, '_> {
     }
 }
 
-fn help_of(unknown: &UnknownColumn) -> String {
+pub(super) fn help_of(unknown: &UnknownColumn) -> String {
     match &unknown.suggestion {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the columns are {}", unknown.existing.join(", ")),

@@ -12,6 +12,7 @@ use super::input::pointer_of;
 use super::resources::latency_of;
 use super::settings::Settings;
 use super::sweep::Sweep;
+use super::wire_rules;
 use crate::clock::ClockKind;
 use crate::document::Findings;
 use crate::run::policy::BudgetCheck;
@@ -20,21 +21,19 @@ use crate::run::policy::BudgetCheck;
 const MOST_TRIED: usize = 10_000;
 
 /// A rule: the settings that it looks at, the one that it blames, and what it says.
-struct Rule {
-    looks_at: &'static [&'static str],
-    blames: &'static str,
-    broken: fn(&Settings) -> Option<String>,
-    help: &'static str,
+pub(super) struct Rule {
+    pub(super) looks_at: &'static [&'static str],
+    pub(super) blames: &'static str,
+    pub(super) broken: fn(&Settings) -> Option<String>,
+    pub(super) help: &'static str,
 }
 
 const RULES: &[Rule] = &[
     Rule {
-        looks_at: &["scenario"],
+        looks_at: &["scenario", "provider"],
         blames: "scenario",
         broken: |settings| {
-            settings
-                .scenario
-                .is_none()
+            (settings.scenario.is_none() && !settings.asks_endpoint())
                 .then(|| "no scenario: nobody plays the model".to_owned())
         },
         help: "set `scenario` under `[settings]`, in every case, or as an axis",
@@ -100,7 +99,17 @@ pub(super) fn check(
         Harness::InProcess => OF_THE_LOOP,
         Harness::Command(_) => &[],
     };
-    for rule in RULES.iter().chain(of_the_loop) {
+    let of_the_wire = match harness {
+        Harness::InProcess => wire_rules::RULES,
+        Harness::Command(_) => &[],
+    };
+    let of_clock = if is_virtual {
+        wire_rules::ON_VIRTUAL_CLOCK
+    } else {
+        &[]
+    };
+    let all = RULES.iter().chain(of_the_loop);
+    for rule in all.chain(of_the_wire).chain(of_clock) {
         let mut blamed = BTreeSet::new();
         for index in sweep.representatives(rule.looks_at, MOST_TRIED) {
             let is_settled =

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
 use crate::lab::publish::committed;
-use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
+use crate::lab::{CELLS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS};
 use crate::results::RowSet;
 use crate::results::claims::ClaimOutcome;
 use crate::results::compare::{self, Difference, LineDifference};
@@ -164,6 +164,9 @@ impl Check {
         experiment: &Experiment,
         reading: &Reading,
     ) -> Result<(), LabError> {
+        if let Some(summary) = &reading.summary {
+            self.text(folder, SUMMARY, summary)?;
+        }
         let Some(table) = &reading.table else {
             return Ok(());
         };

@@ -124,6 +124,8 @@ pub enum RowsRef {
     Cells,
     /// One row per turn.
     Turns,
+    /// One row for all samples of a cell.
+    Summary,
 }
 
 impl fmt::Display for RowsRef {
@@ -131,6 +133,7 @@ impl fmt::Display for RowsRef {
         f.write_str(match self {
             Self::Cells => "cells",
             Self::Turns => "turns",
+            Self::Summary => "summary",
         })
     }
 }
@@ -201,6 +204,8 @@ pub struct RowSources<'a> {
     pub cells: &'a RowSet,
     /// One row per turn, where the experiment has them.
     pub turns: Option<&'a RowSet>,
+    /// One row for all samples of a cell, where the experiment sums them up.
+    pub summary: Option<&'a RowSet>,
 }
 
 /// What became of a claim.
@@ -314,6 +319,9 @@ pub enum ClaimError {
     /// The experiment has no rows per turn.
     #[error("the experiment has no rows per turn: compute the claim from its cells")]
     NoTurns,
+    /// The experiment does not sum up its samples.
+    #[error("the experiment has no `[summary]`: add one, or compute the claim from its cells")]
+    NoSummary,
     /// The experiment has no such setting.
     #[error("no setting `{0}` that is a number")]
     NoSetting(String),

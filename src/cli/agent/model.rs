@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use crate::cli::endpoint::unusable;
 use crate::cli::environment::{self, API_KEY, BASE_URL, MODEL};
 use crate::cli::exit::Failure;
 use crate::clock::ClockKind;
-use crate::provider::http::{Endpoint, EndpointError, HttpProvider, RetryPolicy, Secret};
+use crate::provider::http::{Endpoint, HttpProvider, RetryPolicy, Secret};
 use crate::provider::wire::Delivery;
 use crate::provider::{Latency, Provider, Scripted};
 use crate::scenario::Scenario;
@@ -147,17 +148,6 @@ pub(super) fn provider(model: &Model) -> Result<Box<dyn Provider>, Failure> {
             }
             let provider = HttpProvider::new(endpoint).map_err(|error| unusable(&error))?;
             Ok(Box::new(provider))
-        }
-    }
-}
-
-fn unusable(error: &EndpointError) -> Failure {
-    match error {
-        EndpointError::Tls(_) | EndpointError::Client(_) => Failure::could_not_do(error),
-        EndpointError::BadUrl { .. } => Failure::WrongInput(format!("{BASE_URL}: {error}")),
-        EndpointError::NoModel => Failure::WrongInput(format!("{MODEL}: {error}")),
-        EndpointError::BadKey | EndpointError::KeyInView => {
-            Failure::WrongInput(format!("{API_KEY}: {error}"))
         }
     }
 }

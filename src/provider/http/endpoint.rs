@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -88,6 +88,9 @@ pub enum EndpointError {
     /// The key cannot be sent in a header.
     #[error("the API key has characters that a header cannot carry")]
     BadKey,
+    /// A header that cannot be sent.
+    #[error("no header can be called {0:?}, or have that value")]
+    BadHeader(String),
     /// The URL or the model's name contains the key, which would be stored with the run.
     #[error("the base URL or the model's name contains the API key; give the key alone")]
     KeyInView,
@@ -105,6 +108,7 @@ pub struct Endpoint {
     base_url: Url,
     model: String,
     api_key: Option<Secret>,
+    headers: Vec<(String, String)>,
     delivery: Delivery,
     retry: RetryPolicy,
     timeouts: Timeouts,
@@ -138,6 +142,7 @@ impl Endpoint {
             base_url: url,
             model: model.to_owned(),
             api_key: None,
+            headers: Vec::new(),
             delivery: Delivery::Whole,
             retry: RetryPolicy::default(),
             timeouts: Timeouts::default(),
@@ -148,6 +153,13 @@ impl Endpoint {
     #[must_use]
     pub fn with_api_key(mut self, key: Secret) -> Self {
         self.api_key = Some(key);
+        self
+    }
+
+    /// The same with one more header in every request.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -218,7 +230,7 @@ impl Endpoint {
     /// A client that sends what this endpoint wants to see. It follows no redirect, which would
     /// carry the key elsewhere, and goes through no proxy to this machine itself.
     pub(super) fn client(&self) -> Result<Client, EndpointError> {
-        let mut headers = HeaderMap::new();
+        let mut headers = self.extra_headers()?;
         if let Some(key) = &self.api_key {
             let in_view = |text: &str| key.redact(text) != text;
             if in_view(self.base_url()) || in_view(&self.model) {
@@ -238,6 +250,16 @@ impl Endpoint {
         builder
             .build()
             .map_err(|error| EndpointError::Client(error.to_string()))
+    }
+
+    fn extra_headers(&self) -> Result<HeaderMap, EndpointError> {
+        let read = |(name, value): &(String, String)| {
+            let bad = || EndpointError::BadHeader(name.clone());
+            let value = HeaderValue::from_str(value).map_err(|_| bad())?;
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+            Ok((name, value))
+        };
+        self.headers.iter().map(read).collect()
     }
 
     /// TLS by rustls over ring, trusting what the system trusts. A plain HTTP endpoint loads no
@@ -327,6 +349,9 @@ mod tests {
         let endpoint = Endpoint::new("http://h", "m").unwrap();
         let client = endpoint.with_api_key(Secret::new("a\nb")).client();
         assert!(matches!(client, Err(EndpointError::BadKey)));
+        let endpoint = Endpoint::new("http://h", "m").unwrap();
+        let client = endpoint.with_header("a b", "c").client();
+        assert!(matches!(client, Err(EndpointError::BadHeader(_))));
         let endpoint = Endpoint::new(&format!("http://h/v1?key={KEY}"), "m").unwrap();
         let client = endpoint.with_api_key(Secret::new(KEY)).client();
         assert!(matches!(client, Err(EndpointError::KeyInView)));

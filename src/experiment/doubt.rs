@@ -8,6 +8,7 @@ use super::input::pointer_of;
 use super::measured::Presence;
 use super::sweep::{Shape, Sweep};
 use crate::document::{Findings, child};
+use crate::meter;
 
 /// Whether the file leaves no doubt what `setting` is in the cell at `index`.
 pub(super) fn is_settled(
@@ -59,7 +60,12 @@ pub(super) fn possible_columns(
     if !file.case.is_empty() || !findings.is_certain("/case") {
         columns.insert("case".to_owned());
     }
-    let may_be_real = !findings.is_certain("/clock");
+    let may_be_command = !findings.is_certain("/harness");
+    if may_be_command {
+        let measured = meter::cell_columns().into_iter();
+        columns.extend(measured.map(|column| column.name));
+    }
+    let may_be_real = may_be_command || !findings.is_certain("/clock");
     if may_be_real {
         columns.extend(super::execute::machine_columns().map(|column| column.name));
     }

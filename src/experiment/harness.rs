@@ -63,8 +63,12 @@ impl Harness {
         }
     }
 
-    /// Reports what the file sets and this harness does not obey.
+    /// Reports what the file sets and this harness does not obey, where it is certain which
+    /// harness is meant.
     pub(super) fn check(&self, findings: &mut Findings<'_>, file: &ExperimentFile) {
+        if !findings.is_certain("/harness") {
+            return;
+        }
         match self {
             Self::InProcess => {
                 let help = "add `[harness]` with a `command`, or leave it out";
@@ -77,7 +81,7 @@ impl Harness {
                 let why = "only the loop of this program obeys it";
                 refuse(findings, file, strange, why, help);
                 let written = findings.document().source_at("/clock").is_some();
-                if written && file.clock == ClockKind::Virtual {
+                if written && file.clock == ClockKind::Virtual && findings.is_certain("/clock") {
                     let help = "leave `clock` out: a command runs on the real one";
                     findings.add("/clock", "a command cannot run on the virtual clock", help);
                 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use crate::document::{Problems, ReadError};
+use crate::experiment::LoadError;
 use crate::scenario::ScenarioError;
 use crate::store::StoreError;
 
@@ -31,8 +32,8 @@ impl From<Exit> for ExitCode {
 /// Why a verb ends early, and with which code.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Problems in a text that the user wrote, each with its place.
-    Problems(Problems),
+    /// Problems in texts that the user wrote, each with its place before it.
+    InTexts(String),
     /// The input or the usage is wrong.
     WrongInput(String),
     /// The work could not be done.
@@ -44,7 +45,7 @@ impl Failure {
     #[must_use]
     pub(super) const fn exit(&self) -> Exit {
         match self {
-            Self::Problems(_) | Self::WrongInput(_) => Exit::WrongInput,
+            Self::InTexts(_) | Self::WrongInput(_) => Exit::WrongInput,
             Self::CouldNotDo(_) => Exit::CouldNotDo,
         }
     }
@@ -79,16 +80,19 @@ fn chain(error: &dyn Error) -> String {
 
 impl From<Problems> for Failure {
     fn from(problems: Problems) -> Self {
-        Self::Problems(problems)
+        Self::InTexts(format!("{problems:#}"))
     }
 }
 
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Invalid(problems) => Self::Problems(problems),
-            other => Self::wrong_input(&other),
-        }
+        Self::InTexts(format!("{error:#}"))
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::InTexts(format!("{error:#}"))
     }
 }
 

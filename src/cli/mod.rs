@@ -71,7 +71,7 @@ pub fn main() -> ExitCode {
 /// Tells what went wrong, and where, on standard error.
 fn report(failure: &Failure) -> Exit {
     match failure {
-        Failure::Problems(problems) => output::note(format_args!("{problems}")),
+        Failure::InTexts(problems) => output::note(problems),
         Failure::WrongInput(message) | Failure::CouldNotDo(message) => {
             output::note(format_args!("error: {message}"));
         }

@@ -50,7 +50,8 @@ struct Tally {
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let selected = args.selection.load()?;
     let host = Host::here();
-    let progress = Progress::new(Interrupt::listen());
+    let interrupt = Interrupt::listen();
+    let progress = Progress::new();
     let mut tally = Tally::default();
     for experiment in selected.iter() {
         if selected.skips(experiment) {
@@ -63,6 +64,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             jobs: args.jobs.count(),
             host: &host,
             progress: &mut show,
+            stop: &|| interrupt.is_requested(),
         };
         let published = publish(experiment, &mut lab);
         progress.clear();

@@ -7,8 +7,7 @@ use clap::Args;
 
 use super::exit::Failure;
 use crate::clock::ClockKind;
-use crate::document::{Problems, ReadError};
-use crate::experiment::{Experiment, Experiments, LoadError};
+use crate::experiment::{Experiment, Experiments};
 
 /// Which experiments.
 #[derive(Debug, Args)]
@@ -27,15 +26,15 @@ pub(super) struct Selection {
 /// How many cells at a time.
 #[derive(Debug, Args)]
 pub(super) struct Jobs {
-    /// How many cells to run at a time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    /// How many cells to run at a time, 256 at most [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
 }
 
 impl Jobs {
     pub(super) fn count(&self) -> usize {
-        let cores = || std::thread::available_parallelism().ok();
-        self.jobs.or_else(cores).map_or(1, NonZeroUsize::get)
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(cores, usize::from)
     }
 }
 
@@ -103,26 +102,5 @@ impl Selected {
     /// The names of all experiments that were read.
     pub(super) fn names(&self) -> Vec<&str> {
         self.experiments.names()
-    }
-}
-
-impl From<LoadError> for Failure {
-    fn from(error: LoadError) -> Self {
-        let problems = error.errors().iter().filter_map(|error| match error {
-            ReadError::Invalid(problems) => Some(problems),
-            _ => None,
-        });
-        let all: Vec<_> = problems.flat_map(Problems::iter).cloned().collect();
-        match Problems::check(all) {
-            Err(problems)
-                if error
-                    .errors()
-                    .iter()
-                    .all(|e| matches!(e, ReadError::Invalid(_))) =>
-            {
-                Self::Problems(problems)
-            }
-            _ => Self::WrongInput(error.to_string()),
-        }
     }
 }

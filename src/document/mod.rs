@@ -5,6 +5,7 @@
 //! key and wrong value in one go; what a schema cannot say, the caller checks in the [`Mended`]
 //! document and reports through [`Findings`], at the same kind of place.
 
+mod excerpt;
 #[cfg(test)]
 pub(crate) mod faults;
 mod findings;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::excerpt::Excerpt;
+
 /// Bytes between two counted places of a text: with them, the column of each of many problems on
 /// one very long line is found in constant time.
 const BLOCK: usize = 1024;
@@ -48,9 +50,14 @@ impl Source {
     /// The line and the column, counted from 1, the column in characters.
     fn position(&self, offset: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= offset);
-        let start = self.line_starts.get(line.saturating_sub(1));
-        let start = start.copied().unwrap_or(0);
+        let start = self.line_start(line);
         (line, self.chars_to(offset) - self.chars_to(start) + 1)
+    }
+
+    /// Where a line, counted from 1, begins.
+    fn line_start(&self, line: usize) -> usize {
+        let start = self.line_starts.get(line.saturating_sub(1));
+        start.copied().unwrap_or(0)
     }
 
     /// How many characters begin before `offset`.
@@ -121,9 +128,15 @@ impl Problem {
     pub fn source(&self) -> &str {
         &self.source.text
     }
+
+    fn excerpt(&self) -> Excerpt {
+        let start = self.source.line_start(self.line);
+        Excerpt::new(&self.source.text, (self.line, start), &self.span)
+    }
 }
 
-/// `file:line:column: message`, and the help on a second line.
+/// `file:line:column: message`, and the help on a second line. The alternate form, `{:#}`, shows
+/// the line of the text between the two, with a mark under what is wrong.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -134,6 +147,9 @@ impl fmt::Display for Problem {
             ..
         } = self;
         write!(f, "{origin}:{line}:{column}: {message}")?;
+        if f.alternate() {
+            write!(f, "\n{}", self.excerpt())?;
+        }
         match &self.help {
             Some(help) => write!(f, "\n  help: {help}"),
             None => Ok(()),
@@ -209,12 +225,15 @@ impl<'a> IntoIterator for &'a Problems {
     }
 }
 
-/// One problem after the other, each on lines of its own.
+/// One problem after the other, each on lines of its own; in the alternate form with the lines of
+/// the text.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.kept.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{problem}")?;
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            fmt::Display::fmt(problem, f)?;
         }
         match self.left_out {
             0 => Ok(()),

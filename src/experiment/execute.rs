@@ -55,7 +55,7 @@ pub enum ExecuteError<E> {
     /// The rows could not be taken.
     #[error("{0}")]
     Sink(E),
-    /// Somebody stopped it between two chunks.
+    /// Somebody stopped it.
     #[error("stopped after {done} of {all} runs")]
     Stopped {
         /// Runs whose rows were taken.
@@ -68,14 +68,8 @@ pub enum ExecuteError<E> {
 /// Takes the rows of the next run; no more come after an error.
 pub type Sink<'s, E> = &'s mut dyn FnMut(CellRows) -> Result<(), E>;
 
-/// Whether to go on after a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Go {
-    /// Go on.
-    On,
-    /// Stop here.
-    Stop,
-}
+/// Whether somebody asked for a stop; looked at after every step of every run.
+pub type Stop<'s> = &'s (dyn Fn() -> bool + Sync);
 
 /// How to run cells.
 pub struct Execution<'a> {
@@ -83,8 +77,10 @@ pub struct Execution<'a> {
     pub jobs: usize,
     /// The machine, whose description goes into the rows of the real clock.
     pub host: &'a Host,
-    /// Told after each chunk how many runs are done; says whether to go on.
-    pub progress: &'a mut dyn FnMut(u64) -> Go,
+    /// Told after each chunk how many runs are done.
+    pub progress: &'a mut dyn FnMut(u64),
+    /// Ends the work early.
+    pub stop: Stop<'a>,
 }
 
 impl Experiment {
@@ -132,15 +128,22 @@ impl Experiment {
             jobs,
             host,
             progress,
+            stop,
         } = execution;
         let jobs = match self.clock {
-            ClockKind::Virtual => jobs.max(1),
+            ClockKind::Virtual => {
+                let runs = usize::try_from(self.runs()).unwrap_or(usize::MAX);
+                jobs.clamp(1, runs.max(1))
+            }
             ClockKind::Real => 1,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         if self.clock == ClockKind::Real {
             // The first run of a process loads what later ones find loaded.
-            self.run_one(0, host)?;
+            let first = self.run_one(0, host, stop);
+            if !stop() {
+                first?;
+            }
         }
         let (all, chunk) = (self.runs(), chunk_length(jobs));
         let mut done = 0;
@@ -149,27 +152,29 @@ impl Experiment {
             let rows: Vec<_> = pool.install(|| {
                 (done..end)
                     .into_par_iter()
-                    .map(|run| self.run_one(run, host))
+                    .map(|run| self.run_one(run, host, stop))
                     .collect()
             });
+            if stop() {
+                return Err(ExecuteError::Stopped { done, all });
+            }
             for rows in rows {
                 sink(rows?).map_err(ExecuteError::Sink)?;
             }
             done = end;
-            if progress(done) == Go::Stop && done < all {
-                return Err(ExecuteError::Stopped { done, all });
-            }
+            progress(done);
         }
         Ok(())
     }
 
     /// The rows of the n-th run.
-    fn run_one(&self, run: u64, host: &Host) -> Result<CellRows, RunError> {
+    fn run_one(&self, run: u64, host: &Host, stop: Stop<'_>) -> Result<CellRows, RunError> {
         let repeat = u64::from(self.repeat.max(1));
         let (index, sample) = (run / repeat, run % repeat + 1);
         let cell = self.sweep.cell(index)?;
         let run_id = format!("{}/{}", self.name, cell.id);
-        let measured = live::run(&cell.settings, &self.resources, self.clock, &run_id);
+        let of_cell = (&cell.settings, run_id.as_str());
+        let measured = live::run(of_cell, &self.resources, self.clock, stop);
         let measured = measured.map_err(|source| RunError::Run {
             id: cell.id.clone(),
             source,

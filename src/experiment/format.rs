@@ -215,6 +215,7 @@ pub enum RowKind {
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
     /// The claim's name; no other claim of any experiment has it.
+    #[schemars(length(min = 1))]
     pub(super) id: String,
     /// The published number, or the list of them, digit by digit as it was published.
     #[schemars(schema_with = "published_value")]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::execute::Stop;
 use super::measured::{Ledger, Measured, Restored};
 use super::resources::{ResourceError, Resources};
 use super::settings::{Settings, Verdict};
@@ -39,19 +40,19 @@ pub enum CellRunError {
 
 /// Runs one cell on a clock of its own and waits for its end.
 pub(super) fn run<'s>(
-    settings: &'s Settings,
+    (settings, run_id): (&'s Settings, &str),
     resources: &Resources,
     clock: ClockKind,
-    run_id: &str,
+    stop: Stop<'_>,
 ) -> Result<Measured<'s>, CellRunError> {
     let stage = Stage::set(settings, resources, run_id)?;
     match clock {
-        ClockKind::Virtual => pollster::block_on(stage.play(&VirtualClock::new())),
+        ClockKind::Virtual => pollster::block_on(stage.play(&VirtualClock::new(), stop)),
         ClockKind::Real => {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_time()
                 .build()?;
-            runtime.block_on(stage.play(&RealClock::starting_at(Duration::ZERO)))
+            runtime.block_on(stage.play(&RealClock::starting_at(Duration::ZERO), stop))
         }
     }
 }
@@ -87,7 +88,7 @@ impl<'s> Stage<'s> {
         })
     }
 
-    async fn play(self, clock: &dyn Clock) -> Result<Measured<'s>, CellRunError> {
+    async fn play(self, clock: &dyn Clock, stop: Stop<'_>) -> Result<Measured<'s>, CellRunError> {
         let harness = Harness {
             provider: &self.provider,
             catalog: &self.catalog,
@@ -96,12 +97,16 @@ impl<'s> Stage<'s> {
             signal: &self.signal,
         };
         let mut ledger = Ledger::default();
+        let mut seen = Seen {
+            ledger: &mut ledger,
+            stop,
+        };
         let (state, restored) = match self.settings.restart_after_turn {
             None => (self.state, None),
-            Some(turn) => run_until_killed(self.state, turn, harness, &mut ledger).await?,
+            Some(turn) => run_until_killed(self.state, turn, harness, &mut seen).await?,
         };
         let mut machine = Machine::new(state, &self.catalog);
-        let asked_at_turn = decide(&mut machine, self.settings, harness, &mut ledger).await?;
+        let asked_at_turn = decide(&mut machine, self.settings, harness, &mut seen).await?;
         let wall = clock.now();
         let journal = self.workspace.journal()?;
         let deleted = journal
@@ -110,6 +115,7 @@ impl<'s> Stage<'s> {
         Ok(Measured {
             settings: self.settings,
             state: machine.into_state(),
+            catalog: self.catalog,
             ledger,
             wall,
             deleted: deleted.map(|entry| entry.path).collect(),
@@ -125,11 +131,14 @@ async fn decide(
     machine: &mut Machine<'_>,
     settings: &Settings,
     harness: Harness<'_>,
-    ledger: &mut Ledger,
+    seen: &mut Seen<'_>,
 ) -> Result<Option<u32>, CellRunError> {
     let mut asked_at_turn = None;
     loop {
-        drive(machine, harness, &mut Watchers::none().observed_by(ledger)).await?;
+        let stop = seen.stop;
+        let mut go_on = |_: &RunState| go_on(stop);
+        let watchers = Watchers::none().observed_by(seen.ledger);
+        drive(machine, harness, &mut watchers.saved_by(&mut go_on)).await?;
         let Some(StopReason::Approval { call_id, .. }) = machine.state().interruption.clone()
         else {
             return Ok(asked_at_turn);
@@ -143,10 +152,25 @@ async fn decide(
     }
 }
 
-/// The process is gone; not a failure of saving.
+/// Who sees a run, and may end it.
+struct Seen<'a> {
+    ledger: &'a mut Ledger,
+    stop: Stop<'a>,
+}
+
+/// The process is gone, or should be; not a failure of saving.
 #[derive(Debug, thiserror::Error)]
 #[error("killed")]
 struct Killed;
+
+/// Ends the run where it is if somebody asked for that.
+fn go_on(stop: Stop<'_>) -> Result<(), CheckpointError> {
+    if stop() {
+        Err(CheckpointError(Box::new(Killed)))
+    } else {
+        Ok(())
+    }
+}
 
 /// Runs until `turn` and its tools are done, keeps nothing but the bytes of the state at that
 /// moment, and reads the run back from them. A run that ends earlier is not killed.
@@ -154,19 +178,22 @@ async fn run_until_killed(
     state: RunState,
     turn: u32,
     harness: Harness<'_>,
-    ledger: &mut Ledger,
+    seen: &mut Seen<'_>,
 ) -> Result<(RunState, Option<Restored>), CellRunError> {
+    let stop = seen.stop;
     let mut saved = None;
     let mut save = |state: &RunState| {
         if state.status != Status::Running || state.turns < turn || awaits_tools(state) {
-            return Ok(());
+            return go_on(stop);
         }
         let failed = |error| CheckpointError(Box::new(error));
         saved = Some(serde_json::to_vec(state).map_err(failed)?);
         Err(CheckpointError(Box::new(Killed)))
     };
     let mut machine = Machine::new(state, harness.catalog);
-    let mut watchers = Watchers::none().observed_by(ledger).saved_by(&mut save);
+    let mut watchers = Watchers::none()
+        .observed_by(seen.ledger)
+        .saved_by(&mut save);
     let driven = drive(&mut machine, harness, &mut watchers).await;
     drop(watchers);
     let Some(bytes) = saved else {

@@ -3,16 +3,23 @@
 //! The columns are one table: a name, a kind, when an experiment has it, and how it is read off.
 //! A column is left out of an experiment that sets nothing that could give it a value.
 
+use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rust_decimal::Decimal;
+use sha2::{Digest as _, Sha256};
 
 use super::settings::Settings;
 use crate::event::{Event, Observer};
-use crate::message::{FinishReason, Usage};
+use crate::message::{FinishReason, Usage, to_json};
 use crate::money::PicoUsd;
 use crate::results::{Cell as Printed, Kind, round_half_away};
 use crate::run::{RunState, StopReason};
+use crate::tools::Catalog;
+
+/// How many bytes of a digest are printed: enough that no change goes unseen by chance.
+const DIGEST_BYTES: usize = 8;
 
 /// One turn, as the events told it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +76,8 @@ pub(super) struct Measured<'s> {
     pub(super) settings: &'s Settings,
     pub(super) state: RunState,
     pub(super) ledger: Ledger,
+    /// The tools that the model had.
+    pub(super) catalog: Arc<Catalog>,
     /// What the run's clock showed at the end.
     pub(super) wall: Duration,
     /// The files deleted, in order, repetitions included.
@@ -117,6 +126,18 @@ impl Measured<'_> {
             .saturating_sub(latency.saturating_mul(self.state.turns))
     }
 
+    /// Which bytes were sent and said: the beginning of a digest of the tools and the transcript,
+    /// so that a change of words that costs no token is seen too.
+    fn transcript_digest(&self) -> String {
+        let text = to_json(&(self.catalog.definitions(), &self.state.messages));
+        let digest = Sha256::digest(text.as_bytes());
+        let mut digits = String::new();
+        for byte in digest.iter().take(DIGEST_BYTES) {
+            let _ = write!(digits, "{byte:02x}");
+        }
+        digits
+    }
+
     /// The cell's measured columns, those that `has` says the experiment has.
     pub(super) fn cell_values(&self, presence: &Presence) -> Vec<Printed> {
         let columns = CELL_COLUMNS
@@ -145,6 +166,8 @@ enum When {
     Sets(&'static [&'static str]),
     /// The experiment has sub-agents.
     SubAgents,
+    /// Time is virtual, so that every run can be repeated exactly.
+    VirtualClock,
     /// The machine's clock runs.
     RealClock,
 }
@@ -177,6 +200,7 @@ impl Presence {
             When::Always => true,
             When::Sets(settings) => settings.iter().any(|name| self.mentioned.contains(name)),
             When::SubAgents => self.sub_agents,
+            When::VirtualClock => !self.real_clock,
             When::RealClock => self.real_clock,
         }
     }
@@ -323,6 +347,10 @@ static CELL_COLUMNS: &[CellColumn] = &[
         Kind::Usd,
         |m| m.restored.map(|restored| restored.cost).into(),
     ),
+    sets(&["latency"], "latency_seed", Kind::Count, |m| {
+        let drawn = m.settings.latency.as_ref();
+        drawn.map(|_| m.settings.seed).into()
+    }),
     sets(&["stop_at_ms"], "click_to_stop_ms", Kind::Ms, |m| {
         m.click_to_stop().map_or(Printed::Missing, Printed::ms)
     }),
@@ -356,6 +384,12 @@ static CELL_COLUMNS: &[CellColumn] = &[
         m.state.children.cost.into()
     }),
     sub_agents("tree_cost_usd", Kind::Usd, |m| m.state.tree_cost().into()),
+    CellColumn {
+        name: "transcript_sha256",
+        kind: Kind::Text,
+        when: When::VirtualClock,
+        value: |m| m.transcript_digest().into(),
+    },
     CellColumn {
         name: "harness_share_ms",
         kind: Kind::Ms,

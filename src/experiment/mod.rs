@@ -24,7 +24,7 @@ mod sweep;
 use rust_decimal::Decimal;
 use serde_json::Value;
 
-pub use execute::{CellRows, ExecuteError, Execution, Go, RunError, Sink};
+pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
 pub use format::RowKind;
 pub use host::Host;
 pub use live::CellRunError;

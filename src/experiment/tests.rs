@@ -329,7 +329,8 @@ fn rows_of(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
     let execution = Execution {
         jobs: 2,
         host: &Host::here(),
-        progress: &mut |_| Go::On,
+        progress: &mut |_| {},
+        stop: &|| false,
     };
     let taken = experiment.execute(execution, &mut |taken: CellRows| -> Result<(), String> {
         let cells = taken.cell.iter().map(ToString::to_string);

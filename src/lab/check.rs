@@ -81,13 +81,12 @@ fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabE
     let fresh = Measured::of(experiment, lab)?;
     let reading = Reading::of(experiment, &fresh)?;
     let folder = lab.folder(experiment);
-    let labels = experiment.sweep().labels();
-    let labels: Vec<&str> = labels.iter().map(|(name, _)| *name).collect();
+    let labels = labels(experiment);
     let of_turn = [labels.as_slice(), &["turn"]].concat();
     let mut check = Check::default();
     check.rows(&folder, CELLS, (&fresh.cells, &labels))?;
     check.rows(&folder, TURNS, (&fresh.turns, &of_turn))?;
-    check.table(&folder, &reading)?;
+    check.table(&folder, experiment, &reading)?;
     check.judge(reading);
     Ok(check)
 }
@@ -111,7 +110,7 @@ fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabErr
     match committed(experiment, lab) {
         Ok(rows) => {
             let reading = Reading::of(experiment, &rows)?;
-            check.table(&folder, &reading)?;
+            check.table(&folder, experiment, &reading)?;
             check.judge(reading);
         }
         Err(error) => {
@@ -159,11 +158,16 @@ impl Check {
         Ok(())
     }
 
-    fn table(&mut self, folder: &Path, reading: &Reading) -> Result<(), LabError> {
+    fn table(
+        &mut self,
+        folder: &Path,
+        experiment: &Experiment,
+        reading: &Reading,
+    ) -> Result<(), LabError> {
         let Some(table) = &reading.table else {
             return Ok(());
         };
-        self.text(folder, TABLE_CSV, &table.csv)?;
+        self.rows(folder, TABLE_CSV, (&table.rows, &labels(experiment)))?;
         self.text(folder, TABLE_MD, &table.markdown)
     }
 
@@ -184,6 +188,12 @@ impl Check {
         let broken = reading.claims.into_iter().filter(|claim| !claim.holds());
         self.findings.extend(broken.map(Finding::Claim));
     }
+}
+
+/// The columns that tell the cells of an experiment apart.
+fn labels(experiment: &Experiment) -> Vec<&str> {
+    let labels = experiment.sweep().labels().into_iter();
+    labels.map(|(name, _)| name).collect()
 }
 
 /// The bytes of a committed file; none where it is not there.

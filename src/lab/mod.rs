@@ -13,7 +13,7 @@ pub use reading::{Measured, Reading, TableTexts};
 
 use std::path::{Path, PathBuf};
 
-use crate::experiment::{ExecuteError, Experiment, Go, Host};
+use crate::experiment::{ExecuteError, Experiment, Host, Stop};
 use crate::files::WriteError;
 use crate::results::digest::DigestError;
 use crate::results::{ReadError, RowsError, TableError};
@@ -35,8 +35,10 @@ pub struct Lab<'a> {
     pub jobs: usize,
     /// The machine.
     pub host: &'a Host,
-    /// Told how many of an experiment's runs are done; says whether to go on.
-    pub progress: &'a mut dyn FnMut(&Experiment, u64) -> Go,
+    /// Told how many of an experiment's runs are done.
+    pub progress: &'a mut dyn FnMut(&Experiment, u64),
+    /// Ends the work early.
+    pub stop: Stop<'a>,
 }
 
 impl Lab<'_> {

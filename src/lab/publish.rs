@@ -30,6 +30,7 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         jobs: lab.jobs,
         host: lab.host,
         progress: &mut |done| progress(experiment, done),
+        stop: lab.stop,
     };
     experiment.execute::<LabError>(execution, &mut |rows| {
         cells.append(rows.cell)?;

@@ -29,6 +29,7 @@ impl Measured {
             jobs: lab.jobs,
             host: lab.host,
             progress: &mut |done| progress(experiment, done),
+            stop: lab.stop,
         };
         experiment.execute::<LabError>(execution, &mut |rows| {
             cells.push(rows.cell)?;
@@ -42,9 +43,11 @@ impl Measured {
 }
 
 /// The table of an experiment, as it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableTexts {
-    /// Its values, as CSV.
+    /// Its values.
+    pub rows: RowSet,
+    /// The same, as CSV.
     pub csv: String,
     /// What a reader sees, as Markdown.
     pub markdown: String,
@@ -84,9 +87,14 @@ impl Reading {
             };
             let notes = notes(experiment, &measured.cells);
             let markdown = table.to_markdown(&Figures::ENGLISH, clock, &notes);
-            let csv = table.to_rows()?.to_csv().map_err(LabError::Csv)?;
+            let rows = table.to_rows()?;
+            let csv = rows.to_csv().map_err(LabError::Csv)?;
             let csv = String::from_utf8_lossy(&csv).into_owned();
-            Ok::<_, LabError>(TableTexts { csv, markdown })
+            Ok::<_, LabError>(TableTexts {
+                rows,
+                csv,
+                markdown,
+            })
         });
         Ok(Self {
             table: table.transpose()?,

@@ -228,11 +228,15 @@ impl ClaimOutcome {
     /// The measured values as the claim rounds them, spelled like the published ones.
     #[must_use]
     pub fn measured_text(&self) -> Option<String> {
-        let print = |value: &Decimal| match self.decimals {
-            Some(decimals) => round_half_away(*value, decimals).to_string(),
-            None => round_half_away(*value, PRINTED_DECIMALS)
-                .normalize()
-                .to_string(),
+        let scales = self.published.values.iter().map(Decimal::scale);
+        let as_published = scales.max().unwrap_or(0);
+        let print = |value: &Decimal| {
+            if let Some(decimals) = self.decimals {
+                return round_half_away(*value, decimals).to_string();
+            }
+            let mut exact = round_half_away(*value, PRINTED_DECIMALS).normalize();
+            exact.rescale(exact.scale().max(as_published));
+            exact.to_string()
         };
         let texts: Vec<String> = self.measured.as_ref()?.iter().map(print).collect();
         match texts.as_slice() {

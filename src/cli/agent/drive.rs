@@ -71,13 +71,14 @@ fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Resu
         .map_err(|error| Failure::could_not_do(&error))?;
     let (driven, signalled) = runtime.block_on(async {
         let mut signalled = false;
+        let mut interrupted = std::pin::pin!(interrupted());
         let driven = {
             let mut driving = std::pin::pin!(drive(machine, harness, &mut watchers));
             loop {
                 tokio::select! {
                     biased;
                     driven = &mut driving => break driven,
-                    name = interrupted(), if !signalled => {
+                    name = &mut interrupted, if !signalled => {
                         signalled = true;
                         signal.stop(name);
                     }

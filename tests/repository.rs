@@ -22,8 +22,12 @@ const ORDER: &[&str] = &[
     "run",
     "trace",
     "store",
+    "server",
     "results",
+    "meter",
+    "probe",
     "experiment",
+    "lab",
     "cli",
 ];
 

@@ -8,24 +8,33 @@ use crate::experiment::LoadError;
 use crate::scenario::ScenarioError;
 use crate::store::StoreError;
 
-/// The exit codes, a contract with scripts.
+/// The exit codes, a contract with scripts: 0, 1, 2, 3 and 130 in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// Everything was done; a run reached one of its exits, whichever.
-    Fine = 0,
+    Fine,
     /// A check or a claim does not hold.
-    DoesNotHold = 1,
+    DoesNotHold,
     /// The input or the usage is wrong.
-    WrongInput = 2,
+    WrongInput,
     /// The work could not be done: files, endpoints.
-    CouldNotDo = 3,
+    CouldNotDo,
     /// Stopped by SIGINT or SIGTERM.
-    Stopped = 130,
+    Stopped,
+    /// A metered command's own code, or one that says how it was ended.
+    OfCommand(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::DoesNotHold => 1,
+            Exit::WrongInput => 2,
+            Exit::CouldNotDo => 3,
+            Exit::Stopped => 130,
+            Exit::OfCommand(code) => code,
+        })
     }
 }
 

@@ -6,11 +6,13 @@
 use rayon::prelude::*;
 
 use super::Experiment;
+use super::harness::{CommandHarness, Harness};
 use super::host::Host;
 use super::live::{self, CellRunError};
 use super::measured::turn_columns;
-use super::sweep::CellError;
+use super::sweep::{Cell, CellError};
 use crate::clock::ClockKind;
+use crate::meter;
 use crate::results::{Cell as Printed, Column, Kind};
 
 /// How many cells of one chunk there are for each thread.
@@ -87,11 +89,11 @@ impl Experiment {
     /// The columns of `cells.csv`: labels, the machine's on the real clock, measurements.
     #[must_use]
     pub fn cell_columns(&self) -> Vec<Column> {
-        let measured = self.presence.cell_columns();
-        let measured = measured
-            .into_iter()
-            .map(|(name, kind)| Column::new(name, kind));
-        self.leading_columns().into_iter().chain(measured).collect()
+        let measured = match &self.harness {
+            Harness::InProcess => named(self.presence.cell_columns()),
+            Harness::Command(_) => meter::cell_columns(),
+        };
+        [self.leading_columns(), measured].concat()
     }
 
     /// The columns of `turns.csv`: the cell's labels, and measurements of the turn.
@@ -101,11 +103,10 @@ impl Experiment {
         if self.clock == ClockKind::Real {
             columns.push(Column::new("sample", Kind::Count));
         }
-        columns.extend(
-            turn_columns()
-                .into_iter()
-                .map(|(name, kind)| Column::new(name, kind)),
-        );
+        columns.extend(match &self.harness {
+            Harness::InProcess => named(turn_columns()),
+            Harness::Command(_) => meter::turn_columns(),
+        });
         columns
     }
 
@@ -120,6 +121,60 @@ impl Experiment {
     /// # Errors
     /// [`ExecuteError`]; the rows of all chunks before have been taken then.
     pub fn execute<E>(
+        &self,
+        execution: Execution<'_>,
+        sink: Sink<'_, E>,
+    ) -> Result<(), ExecuteError<E>> {
+        match &self.harness {
+            Harness::InProcess => self.execute_many(execution, sink),
+            Harness::Command(command) => self.execute_commands(command, execution, sink),
+        }
+    }
+
+    /// Runs commands one after the other, so that none disturbs another.
+    fn execute_commands<E>(
+        &self,
+        command: &CommandHarness,
+        execution: Execution<'_>,
+        sink: Sink<'_, E>,
+    ) -> Result<(), ExecuteError<E>> {
+        let Execution {
+            host,
+            progress,
+            stop,
+            ..
+        } = execution;
+        let all = self.runs();
+        for done in 0..all {
+            let rows = self.run_command(command, done, (host, stop))?;
+            let rows = rows.ok_or(ExecuteError::Stopped { done, all })?;
+            sink(rows).map_err(ExecuteError::Sink)?;
+            progress(done + 1);
+        }
+        Ok(())
+    }
+
+    /// The rows of the n-th run, by a command; none if it was stopped.
+    fn run_command(
+        &self,
+        command: &CommandHarness,
+        run: u64,
+        (host, stop): (&Host, Stop<'_>),
+    ) -> Result<Option<CellRows>, RunError> {
+        let run = self.run_at(run)?;
+        let run_id = format!("{}-{}", run.cell.index, run.sample);
+        let invoice = command.run(&run.cell.settings, &self.resources, run_id, stop);
+        let invoice = invoice.map_err(|source| RunError::Run {
+            id: run.cell.id.clone(),
+            source,
+        })?;
+        Ok(invoice.map(|invoice| {
+            let turns = invoice.turns.iter().map(meter::turn_values);
+            self.rows(run, host, meter::cell_values(&invoice), turns)
+        }))
+    }
+
+    fn execute_many<E>(
         &self,
         execution: Execution<'_>,
         sink: Sink<'_, E>,
@@ -167,34 +222,56 @@ impl Experiment {
         Ok(())
     }
 
+    /// The n-th run.
+    fn run_at(&self, run: u64) -> Result<Run, RunError> {
+        let repeat = u64::from(self.repeat.max(1));
+        Ok(Run {
+            cell: self.sweep.cell(run / repeat)?,
+            sample: run % repeat + 1,
+        })
+    }
+
     /// The rows of the n-th run.
     fn run_one(&self, run: u64, host: &Host, stop: Stop<'_>) -> Result<CellRows, RunError> {
-        let repeat = u64::from(self.repeat.max(1));
-        let (index, sample) = (run / repeat, run % repeat + 1);
-        let cell = self.sweep.cell(index)?;
-        let run_id = format!("{}/{}", self.name, cell.id);
-        let of_cell = (&cell.settings, run_id.as_str());
+        let run = self.run_at(run)?;
+        let id = &run.cell.id;
+        let run_id = format!("{}/{id}", self.name);
+        let of_cell = (&run.cell.settings, run_id.as_str());
         let measured = live::run(of_cell, &self.resources, self.clock, stop);
         let measured = measured.map_err(|source| RunError::Run {
-            id: cell.id.clone(),
+            id: id.clone(),
             source,
         })?;
-        let mut row = cell.labels.clone();
-        let mut of_turn = cell.labels;
+        let values = measured.cell_values(&self.presence);
+        let turns: Vec<_> = measured.turn_values().collect();
+        drop(measured);
+        Ok(self.rows(run, host, values, turns))
+    }
+
+    /// What was measured of a run, behind what tells it from other runs.
+    fn rows(
+        &self,
+        run: Run,
+        host: &Host,
+        measured: Vec<Printed>,
+        turns: impl IntoIterator<Item = Vec<Printed>>,
+    ) -> CellRows {
+        let mut row = run.cell.labels.clone();
+        let mut of_turn = run.cell.labels;
         if self.clock == ClockKind::Real {
-            row.extend([Printed::from(sample), Printed::from(repeat)]);
+            row.extend([run.sample, u64::from(self.repeat.max(1))].map(Printed::from));
             row.extend(host.values());
-            of_turn.push(Printed::from(sample));
+            of_turn.push(Printed::from(run.sample));
         }
-        row.extend(measured.cell_values(&self.presence));
-        let turns = measured
-            .turn_values()
+        row.extend(measured);
+        let turns = turns
+            .into_iter()
             .map(|values| [of_turn.clone(), values].concat());
-        Ok(CellRows {
-            index,
+        CellRows {
+            index: run.cell.index,
             cell: row,
             turns: turns.collect(),
-        })
+        }
     }
 
     fn label_columns(&self) -> Vec<Column> {
@@ -215,6 +292,20 @@ impl Experiment {
 pub(super) fn machine_columns() -> impl Iterator<Item = Column> {
     let samples = ["sample", "n"].map(|name| Column::new(name, Kind::Count));
     samples.into_iter().chain(Host::columns())
+}
+
+/// One run of a cell.
+struct Run {
+    cell: Cell,
+    /// Its number among the runs of the cell, from 1.
+    sample: u64,
+}
+
+fn named(columns: Vec<(&'static str, Kind)>) -> Vec<Column> {
+    let columns = columns.into_iter();
+    columns
+        .map(|(name, kind)| Column::new(name, kind))
+        .collect()
 }
 
 fn chunk_length(jobs: usize) -> u64 {

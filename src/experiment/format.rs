@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::harness::{ENV, EnvValue};
 use super::settings::{Dollars, Settings};
 use crate::clock::ClockKind;
 use crate::document::schema_of;
@@ -27,6 +28,8 @@ pub(super) struct ExperimentFile {
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub(super) repeat: u32,
+    /// What runs the cells. Default: the loop of this program.
+    pub(super) harness: Option<HarnessTable>,
     /// How the axes combine. Default: `product`.
     #[serde(default)]
     pub(super) combine: Combine,
@@ -56,6 +59,35 @@ fn once() -> u32 {
     1
 }
 
+/// A command that runs the cells, against a scripted endpoint that it finds in its environment
+/// (`OPENAI_BASE_URL` and others). It is started in the folder of this file, on the real clock.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HarnessTable {
+    /// The program and its arguments.
+    #[schemars(length(min = 1))]
+    pub(super) command: Vec<String>,
+    /// Variables of its environment.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, EnvValue>,
+    /// How long a run may take, in milliseconds, before it is ended. Default: 120000.
+    #[serde(default = "two_minutes")]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(super) timeout_ms: u64,
+    /// How many requests a run may make before it is ended. Default: 1000.
+    #[serde(default = "a_thousand")]
+    #[schemars(range(min = 1))]
+    pub(super) max_requests: u64,
+}
+
+fn two_minutes() -> u64 {
+    120_000
+}
+
+fn a_thousand() -> u64 {
+    1_000
+}
+
 /// How axes combine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -71,7 +103,7 @@ pub(super) enum Combine {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Axis {
-    /// The setting.
+    /// The setting, or `env.NAME` for one variable of a command's environment.
     pub(super) setting: SettingName,
     /// Its values, each as under `[settings]`.
     #[schemars(length(min = 1))]
@@ -101,7 +133,12 @@ impl JsonSchema for SettingName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": Self::all() })
+        json_schema!({
+            "type": "string",
+            "if": { "pattern": format!("^{}", ENV.replace('.', r"\.")) },
+            "then": { "pattern": r"^env\.[A-Za-z_][A-Za-z0-9_]*$" },
+            "else": { "enum": Self::all() }
+        })
     }
 }
 

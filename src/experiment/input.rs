@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::format::{Axis, Combine, ExperimentFile, SettingName};
+use super::harness::{ENV, EnvValue};
 use super::settings::{Dollars, Settings};
 use super::sweep::{MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 use crate::document::{Document, Findings, Mended, child, property_schema, schema_of};
@@ -35,7 +36,10 @@ pub(super) fn mend_axes(mended: &mut Mended) {
 
 /// The schema of a list of values of one setting.
 fn list_schema(settings: &Value, setting: &str) -> Value {
-    let mut item = property_schema(settings, setting).unwrap_or(Value::Bool(true));
+    let mut item = match setting.strip_prefix(ENV) {
+        Some(_) => EnvValue::schema(),
+        None => property_schema(settings, setting).unwrap_or(Value::Bool(true)),
+    };
     let definitions = item.as_object_mut().and_then(|item| item.remove("$defs"));
     let definitions = definitions.unwrap_or_else(|| json!({}));
     json!({ "type": "array", "minItems": 1, "items": item, "$defs": definitions })

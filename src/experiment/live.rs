@@ -9,6 +9,7 @@ use super::settings::{Settings, Verdict};
 use crate::clock::ClockKind;
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
 use crate::message::Message;
+use crate::meter::LaunchError;
 use crate::run::{
     CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
 };
@@ -33,6 +34,9 @@ pub enum CellRunError {
     /// What was written could not be read back.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+    /// Its command could not be run.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
     /// The machine gives no timer.
     #[error("the real clock cannot be used: {0}")]
     Runtime(#[from] std::io::Error),

@@ -47,6 +47,7 @@ impl Observer for Ledger {
                 cost,
                 finish,
                 provider,
+                ..
             } => {
                 self.turns.push(TurnSeen {
                     number: turn,

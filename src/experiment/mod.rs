@@ -8,6 +8,7 @@ mod claims;
 mod doubt;
 mod execute;
 mod format;
+mod harness;
 mod host;
 mod input;
 mod labels;
@@ -26,6 +27,7 @@ use serde_json::Value;
 
 pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
 pub use format::RowKind;
+pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
@@ -34,6 +36,7 @@ pub use resources::{Home, ResourceError};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
+use self::harness::Harness;
 use self::measured::Presence;
 use self::resources::Resources;
 use crate::clock::ClockKind;
@@ -46,6 +49,7 @@ pub struct Experiment {
     origin: String,
     title: String,
     about: String,
+    harness: Harness,
     clock: ClockKind,
     repeat: u32,
     sweep: Sweep,
@@ -65,17 +69,25 @@ impl Experiment {
         let file: format::ExperimentFile = mended.decode()?;
         let mut findings = mended.findings();
         let sweep = input::read_sweep(&mut findings, &file);
-        let real_clock = file.clock == ClockKind::Real;
+        let harness = Harness::of(&file, home);
+        let clock = harness.clock(file.clock);
+        let real_clock = clock == ClockKind::Real;
         let is_set = |setting: &str| sweep.mentions(setting);
         let presence = Presence::of(&is_set, !file.subagent.is_empty(), real_clock);
-        rules::check(&mut findings, &file, &sweep);
-        let resources = resolve::resolve(&mut findings, &file, home)?;
+        harness.check(&mut findings, &file);
+        rules::check(&mut findings, &file, (&harness, &sweep));
+        let place = resolve::Place {
+            home,
+            harness: &harness,
+        };
+        let resources = resolve::resolve(&mut findings, &file, place)?;
         let mut experiment = Self {
             name: name.to_owned(),
             origin: document.origin().to_owned(),
             title: file.title.clone(),
             about: file.about.clone(),
-            clock: file.clock,
+            harness,
+            clock,
             repeat: file.repeat,
             presence,
             sweep,

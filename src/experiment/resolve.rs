@@ -7,13 +7,21 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::format::{ExperimentFile, Subagent};
+use super::harness::Harness;
 use super::input::{occurrences, written_number};
 use super::resources::{Child, Home, Resources, tools_of};
 use super::settings::Dollars;
 use crate::document::{Findings, Problems, ReadError, child, suggest};
 use crate::pricing::PriceList;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::ScenarioError;
 use crate::tools::Catalog;
+
+/// Where a file stands, and what runs its cells.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) home: &'p Home,
+    pub(super) harness: &'p Harness,
+}
 
 /// Reads everything that the file names; what is not there, or is wrong itself, goes into
 /// `findings`.
@@ -23,10 +31,17 @@ use crate::tools::Catalog;
 pub(super) fn resolve(
     findings: &mut Findings<'_>,
     file: &ExperimentFile,
-    home: &Home,
+    place: Place<'_>,
 ) -> Result<Resources, Problems> {
+    let Place { home, harness } = place;
     let mut resolver = Resolver { findings, home };
-    let scenarios = resolver.scenarios(file);
+    let (scenarios, scripts) = match harness {
+        Harness::InProcess => {
+            let read = resolver.named(file, |home, name| home.scenario(name).map(Arc::new));
+            (read, BTreeMap::new())
+        }
+        Harness::Command(_) => (BTreeMap::new(), resolver.named(file, Home::script)),
+    };
     let workspaces = resolver.workspaces(file);
     let prices = PriceList::builtin()?;
     resolver.prices(file, &prices);
@@ -36,6 +51,7 @@ pub(super) fn resolve(
     let children = resolver.children(file);
     let mut resources = Resources::new(prices, children);
     resources.scenarios = scenarios;
+    resources.scripts = scripts;
     resources.workspaces = workspaces;
     Ok(resources)
 }
@@ -46,21 +62,27 @@ struct Resolver<'r, 'd> {
 }
 
 impl Resolver<'_, '_> {
-    fn scenarios(&mut self, file: &ExperimentFile) -> BTreeMap<String, Arc<Scenario>> {
+    /// What `find` finds by each name that the file gives a scenario.
+    fn named<T>(
+        &mut self,
+        file: &ExperimentFile,
+        find: impl Fn(&Home, &str) -> Result<T, ScenarioError>,
+    ) -> BTreeMap<String, T> {
         let mut read = BTreeMap::new();
         for (pointer, name) in texts(file, "scenario") {
             if !read.contains_key(name)
-                && let Some(scenario) = self.scenario(&pointer, name)
+                && let Some(found) = self.found(&pointer, find(self.home, name))
             {
-                read.insert(name.to_owned(), scenario);
+                read.insert(name.to_owned(), found);
             }
         }
         read
     }
 
-    fn scenario(&mut self, pointer: &str, name: &str) -> Option<Arc<Scenario>> {
-        match self.home.scenario(name) {
-            Ok(scenario) => Some(Arc::new(scenario)),
+    /// What was found; what was not is reported.
+    fn found<T>(&mut self, pointer: &str, found: Result<T, ScenarioError>) -> Option<T> {
+        match found {
+            Ok(found) => Some(found),
             Err(error) => {
                 let help = error.help();
                 match error {
@@ -129,8 +151,8 @@ impl Resolver<'_, '_> {
         let all: Vec<&str> = built_in.names().chain(agents).collect();
         let known = (!self.is_any_name_in_doubt(file)).then_some(&*all);
         for (index, child) in file.subagent.iter().enumerate() {
-            let named = child.tools.iter().flatten().map(String::as_str);
-            self.tool_list(&format!("/subagent/{index}/tools"), named, known);
+            let listed = child.tools.iter().flatten().map(String::as_str);
+            self.tool_list(&format!("/subagent/{index}/tools"), listed, known);
         }
         for (pointer, value) in occurrences(file, "tools") {
             let names = value
@@ -221,7 +243,8 @@ impl Resolver<'_, '_> {
                 self.findings
                     .add_to_table(&at, "name", "a sub-agent without a limit", help);
             }
-            if let Some(scenario) = self.scenario(&format!("{at}/scenario"), &child.scenario) {
+            let scenario = self.home.scenario(&child.scenario).map(Arc::new);
+            if let Some(scenario) = self.found(&format!("{at}/scenario"), scenario) {
                 children.push(Child {
                     file: child.clone(),
                     budget,

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::format::Subagent;
 use super::settings::{Distribution, Dollars, IdempotencyKeys, Settings};
+use crate::meter::script_by;
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
 use crate::provider::{Latency, LatencyError, Scripted};
 use crate::run::policy::{BudgetCheck, StopCondition};
 use crate::run::{RunSettings, SubAgent};
 use crate::scenario::{Scenario, ScenarioError, builtin_names};
+use crate::server::Script;
 use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError};
 
 /// The tools of a child that names none: the built-in ones that write nothing.
@@ -42,6 +44,11 @@ impl Home {
         }
     }
 
+    /// The script that a file means by `written`: one of the `any-*` scenarios, or else a scenario.
+    pub(super) fn script(&self, written: &str) -> Result<Script, ScenarioError> {
+        script_by(written, |name| self.scenario(name))
+    }
+
     /// A copy of the folder that a file means by `written`.
     pub(super) fn workspace(&self, written: &str) -> Result<Template, WorkspaceError> {
         match self {
@@ -55,6 +62,8 @@ impl Home {
 #[derive(Debug)]
 pub(super) struct Resources {
     pub(super) scenarios: BTreeMap<String, Arc<Scenario>>,
+    /// What the endpoint plays for commands.
+    pub(super) scripts: BTreeMap<String, Script>,
     pub(super) workspaces: BTreeMap<String, Template>,
     pub(super) prices: PriceList,
     pub(super) children: Vec<Child>,
@@ -93,6 +102,7 @@ impl Resources {
     pub(super) fn new(prices: PriceList, children: Vec<Child>) -> Self {
         Self {
             scenarios: BTreeMap::new(),
+            scripts: BTreeMap::new(),
             workspaces: BTreeMap::new(),
             prices,
             children,
@@ -106,6 +116,13 @@ impl Resources {
         let scenario = self.scenarios.get(name);
         let scenario = scenario.ok_or_else(|| ResourceError::Scenario(name.to_owned()))?;
         Ok(Scripted::new(Arc::clone(scenario)).with_latency(latency_of(settings)?))
+    }
+
+    /// What the endpoint of a cell plays.
+    pub(super) fn script(&self, settings: &Settings) -> Result<&Script, ResourceError> {
+        let name = settings.scenario.as_deref().unwrap_or_default();
+        let script = self.scripts.get(name);
+        script.ok_or_else(|| ResourceError::Scenario(name.to_owned()))
     }
 
     /// The files of a cell before it runs; none for those that are built in.

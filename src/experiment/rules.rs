@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::doubt;
 use super::format::ExperimentFile;
+use super::harness::Harness;
 use super::input::pointer_of;
 use super::resources::latency_of;
 use super::settings::Settings;
@@ -63,23 +64,30 @@ const RULES: &[Rule] = &[
         broken: |settings| latency_of(settings).err().map(|error| error.to_string()),
         help: "write a plausible number of milliseconds",
     },
-    Rule {
-        looks_at: &["max_turns", "max_budget_usd", "max_tokens"],
-        blames: "max_turns",
-        broken: |settings| {
-            let unlimited = settings.max_turns.is_none()
-                && settings.max_budget_usd.is_none()
-                && settings.max_tokens.is_none();
-            unlimited.then(|| "no limit: a model that never answers would never stop".to_owned())
-        },
-        help: "set `max_turns`, `max_budget_usd` or `max_tokens`",
-    },
 ];
+
+/// Rules of the loop of this program alone.
+const OF_THE_LOOP: &[Rule] = &[Rule {
+    looks_at: &["max_turns", "max_budget_usd", "max_tokens"],
+    blames: "max_turns",
+    broken: |settings| {
+        let unlimited = settings.max_turns.is_none()
+            && settings.max_budget_usd.is_none()
+            && settings.max_tokens.is_none();
+        unlimited.then(|| "no limit: a model that never answers would never stop".to_owned())
+    },
+    help: "set `max_turns`, `max_budget_usd` or `max_tokens`",
+}];
 
 /// Reports every rule that a cell breaks, once for each place that is to blame. A cell is left
 /// out where it is in doubt what the rule looks at.
-pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &Sweep) {
-    let is_virtual = file.clock == ClockKind::Virtual && findings.is_certain("/clock");
+pub(super) fn check(
+    findings: &mut Findings<'_>,
+    file: &ExperimentFile,
+    (harness, sweep): (&Harness, &Sweep),
+) {
+    let clock = harness.clock(file.clock);
+    let is_virtual = clock == ClockKind::Virtual && findings.is_certain("/clock");
     if file.repeat > 1 && is_virtual {
         let help = "set `clock = \"real\"`, or leave `repeat` out";
         findings.add(
@@ -88,7 +96,11 @@ pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &
             help,
         );
     }
-    for rule in RULES {
+    let of_the_loop = match harness {
+        Harness::InProcess => OF_THE_LOOP,
+        Harness::Command(_) => &[],
+    };
+    for rule in RULES.iter().chain(of_the_loop) {
         let mut blamed = BTreeSet::new();
         for index in sweep.representatives(rule.looks_at, MOST_TRIED) {
             let is_settled =

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::harness::{EnvValue, FaultLine};
 use crate::money::PicoUsd;
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
@@ -86,6 +87,13 @@ pub struct Settings {
     /// and a new run continues from the bytes. Default: never.
     #[schemars(range(min = 1))]
     pub restart_after_turn: Option<u32>,
+    /// Variables of a command's environment, on top of those under `[harness]`. An axis can be one
+    /// of them: `env.NAME`. A case's variables are written over these one by one.
+    pub env: BTreeMap<String, EnvValue>,
+    /// Arguments of a command, after those under `[harness]`.
+    pub args: Vec<String>,
+    /// How the endpoint fails a command, such as `"turn=1,first=2,kind=429"`. Default: it does not.
+    pub faults: Vec<FaultLine>,
 }
 
 impl Default for Settings {
@@ -120,6 +128,9 @@ impl Default for Settings {
             latency: None,
             seed: 0,
             restart_after_turn: None,
+            env: BTreeMap::new(),
+            args: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::harness::ENV;
 use super::settings::{Dollars, Settings};
 use crate::results::{Cell as Printed, Kind};
 
@@ -108,6 +109,15 @@ impl Sweep {
         &self.shape
     }
 
+    /// The axes, in the order of the file; none where cells come one by one.
+    #[must_use]
+    pub fn axes(&self) -> &[SweptAxis] {
+        match &self.shape {
+            Shape::Product(axes) | Shape::Zip(axes) => axes,
+            Shape::Single | Shape::Cases(_) => &[],
+        }
+    }
+
     /// What every cell has, before its own values are written over it.
     #[must_use]
     pub const fn base(&self) -> &Map<String, Value> {
@@ -177,7 +187,7 @@ impl Sweep {
         let labels = self.labels_at(index).ok_or_else(beyond)?;
         let mut settings = self.base.clone();
         for (setting, value) in self.swept_at(index).ok_or_else(beyond)? {
-            settings.insert(setting.to_owned(), value.clone());
+            write_over(&mut settings, setting, value);
         }
         let settings = serde_json::from_value(Value::Object(settings));
         let settings = settings.map_err(|source| CellError::Settings { index, source })?;
@@ -290,6 +300,25 @@ impl SweptAxis {
             Some(kind) => kind,
             None => Kind::Count,
         }
+    }
+}
+
+/// Gives a setting its value in a cell. Variables of an environment are written one by one, all
+/// other values are replaced as a whole.
+fn write_over(settings: &mut Map<String, Value>, setting: &str, value: &Value) {
+    let variables = match (setting.strip_prefix(ENV), value) {
+        (Some(name), value) => Map::from_iter([(name.to_owned(), value.clone())]),
+        (None, Value::Object(variables)) if setting == "env" => variables.clone(),
+        (None, value) => {
+            settings.insert(setting.to_owned(), value.clone());
+            return;
+        }
+    };
+    let env = settings
+        .entry("env")
+        .or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(env) = env {
+        env.extend(variables);
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::check::{Answered, check_ids};
-use super::{Scenario, Speech, Step, Turns};
+use super::{Fault, Pace, Scenario, SpecError, Speech, Step, Turns, UsageOverride};
 use crate::document::{Findings, Mended, Problems};
 use crate::message::{ToolCall, to_json};
 
@@ -17,6 +17,11 @@ pub(super) struct ScenarioFile {
     /// What the scenario shows, in one line.
     #[schemars(length(min = 1))]
     title: String,
+    /// How long replies take, such as `ttft=200ms,per_token=10ms`.
+    latency: Option<String>,
+    /// How the endpoint fails, such as `turn=1,first=2,kind=429,retry_after=3`.
+    #[serde(default)]
+    faults: Vec<String>,
     /// The replies, tried in order; the last must match every conversation.
     #[schemars(length(min = 1))]
     step: Vec<StepFile>,
@@ -39,6 +44,34 @@ pub(super) struct StepFile {
     /// The tool calls.
     #[serde(default)]
     pub(super) calls: Vec<CallFile>,
+    /// Figures of the usage that are fixed instead of counted.
+    usage: Option<UsageFile>,
+}
+
+/// Figures of a reply's usage; those that are left out are counted.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the keys are those of the wire")]
+struct UsageFile {
+    /// Tokens sent.
+    prompt_tokens: Option<u64>,
+    /// Tokens written.
+    completion_tokens: Option<u64>,
+    /// The part of the tokens sent that was cached.
+    cached_tokens: Option<u64>,
+    /// Hidden reasoning, on top of the counted tokens of the reply.
+    reasoning_tokens: Option<u64>,
+}
+
+impl UsageFile {
+    const fn build(self) -> UsageOverride {
+        UsageOverride {
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            cached_tokens: self.cached_tokens,
+            reasoning_tokens: self.reasoning_tokens,
+        }
+    }
 }
 
 /// One tool call.
@@ -129,6 +162,7 @@ impl StepFile {
             speech: Speech {
                 say: self.say.clone(),
                 calls: self.calls.iter().map(CallFile::build).collect(),
+                usage: self.usage.unwrap_or_default().build(),
             },
         }
     }
@@ -194,13 +228,43 @@ impl ScenarioFile {
             .map(|(index, step)| step.build(&format!("/step/{index}"), &mut findings))
             .collect();
         let otherwise = last.build(&at_last, &mut findings).speech;
+        let pace = self.pace(&mut findings);
+        let faults = self.faults(&mut findings);
         findings.finish()?;
         Ok(Scenario {
             name: name.to_owned(),
             title: self.title.clone(),
             source: mended.document().text().to_owned(),
+            pace,
+            faults,
             steps,
             otherwise,
         })
     }
+
+    fn pace(&self, findings: &mut Findings<'_>) -> Pace {
+        let Some(line) = &self.latency else {
+            return Pace::NONE;
+        };
+        line.parse().unwrap_or_else(|error| {
+            add_spec_error("/latency", &error, findings);
+            Pace::NONE
+        })
+    }
+
+    fn faults(&self, findings: &mut Findings<'_>) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (index, line) in self.faults.iter().enumerate() {
+            match line.parse() {
+                Ok(fault) => faults.push(fault),
+                Err(error) => add_spec_error(&format!("/faults/{index}"), &error, findings),
+            }
+        }
+        faults
+    }
+}
+
+fn add_spec_error(at: &str, error: &SpecError, findings: &mut Findings<'_>) {
+    let SpecError { part, why, help } = error;
+    findings.add(at, &format!("`{part}` {why}"), help);
 }

@@ -145,20 +145,14 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// Reports tools that there are not, unless a sub-agent may be meant whose name is in doubt.
     fn tools(&mut self, file: &ExperimentFile) {
-        let names = file.subagent.iter().map(|child| child.name.as_str());
-        let mut places = (0..file.subagent.len()).map(|index| format!("/subagent/{index}/name"));
-        if !self.findings.is_certain("/subagent")
-            || !places.all(|place| self.findings.is_certain(&place))
-        {
-            return;
-        }
         let built_in = Catalog::chapter();
-        let known: Vec<&str> = built_in.names().chain(names).collect();
+        let agents = file.subagent.iter().map(|agent| agent.name.as_str());
+        let all: Vec<&str> = built_in.names().chain(agents).collect();
+        let known = (!self.is_any_name_in_doubt(file)).then_some(&*all);
         for (index, child) in file.subagent.iter().enumerate() {
             let listed = child.tools.iter().flatten().map(String::as_str);
-            self.tool_list(&format!("/subagent/{index}/tools"), listed, &known);
+            self.tool_list(&format!("/subagent/{index}/tools"), listed, known);
         }
         for (pointer, value) in occurrences(file, "tools") {
             let names = value
@@ -166,13 +160,20 @@ impl Resolver<'_, '_> {
                 .into_iter()
                 .flatten()
                 .filter_map(Value::as_str);
-            self.tool_list(&pointer, names, &known);
+            self.tool_list(&pointer, names, known);
         }
         for (pointer, value) in occurrences(file, "descriptions") {
             for name in value.as_object().into_iter().flat_map(|table| table.keys()) {
-                self.known("tool", &child(&pointer, name), name, &known);
+                self.known_tool(&child(&pointer, name), name, known);
             }
         }
+    }
+
+    /// Whether a sub-agent may be meant to be called something that cannot be read.
+    fn is_any_name_in_doubt(&self, file: &ExperimentFile) -> bool {
+        let mut places = (0..file.subagent.len()).map(|index| format!("/subagent/{index}/name"));
+        !self.findings.is_certain("/subagent")
+            || places.any(|place| !self.findings.is_certain(&place))
     }
 
     /// Every tool of a list is one that there is, and comes once.
@@ -180,16 +181,23 @@ impl Resolver<'_, '_> {
         &mut self,
         pointer: &str,
         names: impl Iterator<Item = &'n str>,
-        known: &[&str],
+        known: Option<&[&str]>,
     ) {
         let mut before = BTreeSet::new();
         for (at, name) in names.enumerate() {
             let place = format!("{pointer}/{at}");
-            self.known("tool", &place, name, known);
+            self.known_tool(&place, name, known);
             if !before.insert(name) {
                 let message = format!("the tool `{name}` twice in one list");
                 self.findings.add(&place, &message, "keep it once");
             }
+        }
+    }
+
+    /// `known` is missing where it is in doubt which tools there are.
+    fn known_tool(&mut self, pointer: &str, name: &str, known: Option<&[&str]>) {
+        if let Some(known) = known {
+            self.known("tool", pointer, name, known);
         }
     }
 

@@ -17,7 +17,9 @@ fn pinned(package: &str, language: &str) -> String {
     let folder = root().join("tests/frameworks");
     if language == "Python" {
         let lock = fs::read_to_string(folder.join("python/requirements.txt")).unwrap();
-        let line = lock.lines().find_map(|line| line.strip_prefix(&format!("{package}==")));
+        let line = lock
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{package}==")));
         return line.unwrap().split_whitespace().next().unwrap().to_owned();
     }
     let lock = fs::read_to_string(folder.join("node/package-lock.json")).unwrap();
@@ -33,11 +35,17 @@ fn every_agent_of_the_experiments_is_named_with_its_pinned_version() {
         let file = root().join(format!("experiments/{name}.toml"));
         let experiments = Experiments::load(&[file]).unwrap();
         let sweep = experiments.iter().next().unwrap().sweep();
-        let column = sweep.labels().iter().position(|(label, _)| *label == "env.AGENT").unwrap();
+        let column = sweep
+            .labels()
+            .iter()
+            .position(|(label, _)| *label == "env.AGENT")
+            .unwrap();
         for index in 0..sweep.len() {
             let agent = sweep.labels_at(index).unwrap()[column].to_string();
             let words: Vec<_> = agent.split(' ').collect();
-            let [package, version, language] = words[..] else { panic!("{agent}") };
+            let [package, version, language] = words[..] else {
+                panic!("{agent}")
+            };
             let language = language.trim_matches(['(', ')']);
             assert_eq!(version, pinned(package, language), "{agent}");
             agents += 1;

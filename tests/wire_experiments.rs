@@ -33,8 +33,16 @@ const TIMELESS: [&str; 16] = [
     "turn-cap",
 ];
 
-/// The columns that only the real clock brings.
-const OF_THE_MACHINE: [&str; 5] = ["sample", "n", "cpu_model", "cores", "os"];
+/// The columns that only one of the clocks brings. Whole transcripts are compared run by run, in
+/// `wire_same_rows.rs`.
+const OF_A_CLOCK: [&str; 6] = [
+    "sample",
+    "n",
+    "cpu_model",
+    "cores",
+    "os",
+    "transcript_sha256",
+];
 /// The columns that are empty in process.
 const OF_THE_WIRE: [&str; 2] = ["attempts", "retries"];
 
@@ -81,7 +89,7 @@ fn rows(experiment: &Experiment) -> (Rows, Rows) {
 /// What must be the same.
 fn compared(rows: &Rows) -> Rows {
     let is_compared = |name: &str| {
-        !name.ends_with("_ms") && !OF_THE_MACHINE.contains(&name) && !OF_THE_WIRE.contains(&name)
+        !name.ends_with("_ms") && !OF_A_CLOCK.contains(&name) && !OF_THE_WIRE.contains(&name)
     };
     let compared = rows.iter().map(|row| {
         let kept = row.iter().filter(|(name, _)| is_compared(name));

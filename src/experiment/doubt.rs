@@ -73,7 +73,6 @@ pub(super) fn possible_columns(
     let may_have_children = !file.subagent.is_empty() || !findings.is_certain("/subagent");
     let presence = Presence::of(&may_be_set, may_have_children, may_be_real);
     let measured = presence.cell_columns().into_iter();
-    let measured = measured.chain(presence.turn_columns());
     columns.extend(measured.map(|(name, _)| name.to_owned()));
     columns
 }

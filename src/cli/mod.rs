@@ -72,6 +72,8 @@ Environment:
   LLM_BASE_URL, LLM_MODEL, LLM_API_KEY    the endpoint of `agent start --provider endpoint` and of
                                           experiments that ask a real model; the key is sent as a
                                           bearer token, and never stored or printed.
+  LLM_TIMEOUT, LLM_IDLE_TIMEOUT           how long an attempt may take in all, and how long nothing
+                                          may come of a reply, such as 120s [default: 600s, 300s].
   LLM_SERVER                              what serves it, in which version: words for the rows.
 
 Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;

@@ -18,7 +18,7 @@ pub use self::any::{AnyReply, AnyScenario, DeclaredTool, GivenCalls, is_answerin
 pub use self::fault::{Fault, FaultKind, RetryAfter};
 pub use self::latency::{Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
-pub use self::spec::{SpecError, parse_span};
+pub use self::spec::{SpecError, parse_limit};
 
 use self::file::ScenarioFile;
 use crate::document::{Document, Problems, ReadError, schema_of};

@@ -15,12 +15,16 @@ use std::{env, fs};
 
 use layout::{
     BLANK, BLOCK, LINE_END, LONG_BITS, LOWER, MARK, NO_RANK, NUMBER, SHORT, SHORT_BITS, SIGN,
-    UPPER, long_hash, long_slot, padded, short_key, short_slot,
+    UPPER, kept, long_hash, long_slot, padded, short_key, short_slot,
 };
 use regex_syntax::hir::{Class, HirKind};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "where to write is told in the environment"
+)]
 fn main() -> Result<()> {
     println!("cargo:rerun-if-changed=experiments");
     println!("cargo:rerun-if-changed=build.rs");
@@ -30,6 +34,7 @@ fn main() -> Result<()> {
     let (keys, ranks) = short_table(&tokens)?;
     fs::write(out.join("short_keys.bin"), keys)?;
     fs::write(out.join("short_ranks.bin"), ranks)?;
+    fs::write(out.join("pair_ranks.bin"), pair_table(&tokens))?;
     let (slots, bytes) = long_table(&tokens)?;
     fs::write(out.join("long_slots.bin"), slots)?;
     fs::write(out.join("long_bytes.bin"), bytes)?;
@@ -79,6 +84,17 @@ fn short_table(tokens: &[Vec<u8>]) -> Result<(Vec<u8>, Vec<u8>)> {
     ))
 }
 
+/// The ranks of the tokens of two bytes, which are asked for most.
+fn pair_table(tokens: &[Vec<u8>]) -> Vec<u8> {
+    let mut ranks = vec![NO_RANK; 1 << 16];
+    for (rank, token) in (0_u32..).zip(tokens) {
+        if let [one, other] = token[..] {
+            ranks[usize::from(u16::from_le_bytes([one, other]))] = rank;
+        }
+    }
+    ranks.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
 /// Slots of the long tokens, each a part of the hash, the rank, where the bytes begin and how many
 /// there are; and the bytes.
 fn long_table(tokens: &[Vec<u8>]) -> Result<(Vec<u8>, Vec<u8>)> {
@@ -94,8 +110,7 @@ fn long_table(tokens: &[Vec<u8>]) -> Result<(Vec<u8>, Vec<u8>)> {
         ranks[slot] = rank;
         let begins = u32::try_from(bytes.len())?;
         let length = u32::try_from(token.len())?;
-        // The high bits of the hash chose the slot already.
-        slots[slot] = [hash as u32, rank, begins, length];
+        slots[slot] = [kept(hash), rank, begins, length];
         bytes.extend_from_slice(token);
     }
     let slots = slots.into_iter().flatten();

@@ -30,7 +30,7 @@ pub(crate) const SIGN: u8 = 64;
 
 /// Spreads a number over all bits. The factor is 2^64 over the golden ratio, as in Fibonacci
 /// hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4).
-const fn spread(number: u64) -> u64 {
+pub(crate) const fn spread(number: u64) -> u64 {
     let product = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     product ^ (product >> 32)
 }
@@ -53,6 +53,11 @@ pub(crate) fn long_hash(bytes: &[u8]) -> u64 {
         spread(hash ^ word).rotate_left(29)
     });
     spread(hash ^ padded(rest))
+}
+
+/// The part of a hash that is kept beside a token; the rest chose the slot.
+pub(crate) const fn kept(hash: u64) -> u32 {
+    (hash & 0xFFFF_FFFF) as u32
 }
 
 /// The slot in which a long token is looked for first.

@@ -7,10 +7,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::layout::NO_RANK;
-use super::vocabulary::rank;
+use super::vocabulary::{pair_rank, rank};
 
 /// A piece of at most so many bytes is merged by looking through its pairs again and again.
-const SMALL: usize = 96;
+const SMALL: usize = 64;
 
 /// Hands the length of each token of `piece`, which is not empty, to `take`, in order.
 pub(super) fn merge(piece: &[u8], take: impl FnMut(usize)) {
@@ -21,47 +21,39 @@ pub(super) fn merge(piece: &[u8], take: impl FnMut(usize)) {
     }
 }
 
-/// The rank of the token that `piece[begin..end]` is.
-fn rank_of(piece: &[u8], begin: usize, end: usize) -> u32 {
-    rank(&piece[begin..end]).unwrap_or(NO_RANK)
-}
-
 fn merge_small(piece: &[u8], mut take: impl FnMut(usize)) {
     // Where each part begins, and the rank of it and the next together.
-    let mut begins = [0_usize; SMALL + 1];
+    let mut begins = [0_u8; SMALL + 1];
     let mut ranks = [NO_RANK; SMALL + 1];
     let mut parts = piece.len();
-    for at in 0..=parts {
-        begins[at] = at;
-        if at + 2 <= parts {
-            ranks[at] = rank_of(piece, at, at + 2);
-        }
+    for (begin, at) in begins[..=parts].iter_mut().zip(0..) {
+        *begin = at;
     }
-    while let Some((at, lowest)) = ranks[..parts]
-        .iter()
-        .copied()
-        .enumerate()
-        .min_by_key(|(_, r)| *r)
-        && lowest != NO_RANK
-    {
+    for (rank, pair) in ranks.iter_mut().zip(piece.windows(2)) {
+        *rank = pair_rank(pair[0], pair[1]);
+    }
+    while let Some(at) = lowest(&ranks[..parts]) {
         begins.copy_within(at + 2..=parts, at + 1);
         ranks.copy_within(at + 2..=parts, at + 1);
         parts -= 1;
-        let pair = |at: usize| {
-            if at + 2 <= parts {
-                rank_of(piece, begins[at], begins[at + 2])
-            } else {
-                NO_RANK
-            }
+        let pair = |at: usize| match begins[..=parts].get(at + 2) {
+            Some(end) => rank(piece, usize::from(begins[at]), usize::from(*end)),
+            None => NO_RANK,
         };
         ranks[at] = pair(at);
         if let Some(before) = at.checked_sub(1) {
             ranks[before] = pair(before);
         }
     }
-    for at in 0..parts {
-        take(begins[at + 1] - begins[at]);
+    for part in begins[..=parts].windows(2) {
+        take(usize::from(part[1] - part[0]));
     }
+}
+
+/// The first of the lowest ranks, where there is any.
+fn lowest(ranks: &[u32]) -> Option<usize> {
+    let (at, rank) = ranks.iter().enumerate().min_by_key(|(_, rank)| **rank)?;
+    (*rank != NO_RANK).then_some(at)
 }
 
 /// A part of a long piece, at the byte at which it begins.
@@ -121,7 +113,7 @@ fn offer(
     at: usize,
 ) {
     let next = parts.get(parts[at].end).map(|next| next.end);
-    let rank = next.map_or(NO_RANK, |end| rank_of(piece, at, end));
+    let rank = next.map_or(NO_RANK, |end| rank(piece, at, end));
     parts[at].rank = rank;
     if rank != NO_RANK {
         heap.push(Reverse((rank, at)));

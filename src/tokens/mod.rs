@@ -8,6 +8,7 @@
 //! which also is what the tests hold every count against.
 
 mod layout;
+mod memo;
 mod merge;
 mod pieces;
 mod running;
@@ -79,13 +80,17 @@ fn pieces(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
+#[inline]
 fn count_piece(text: &str, begin: usize, end: usize) -> u64 {
     if vocabulary::has(text.as_bytes(), begin, end) {
         return 1;
     }
-    let mut tokens = 0;
-    merge::merge(&text.as_bytes()[begin..end], |_| tokens += 1);
-    tokens
+    let piece = &text.as_bytes()[begin..end];
+    memo::tokens(piece, || {
+        let mut tokens = 0;
+        merge::merge(piece, |_| tokens += 1);
+        tokens
+    })
 }
 
 /// The byte at which each token of a text ends.

@@ -19,7 +19,13 @@
 use super::layout::{BLANK, BLOCK, LINE_END, LOWER, MARK, NUMBER, SIGN, UPPER};
 
 static CLASS_BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/class_blocks.bin"));
-static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"));
+static CLASSES: &[[u8; BLOCK]] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"))
+    .as_chunks()
+    .0;
+/// The classes of the first block, which most texts do not leave.
+static FIRST: [u8; BLOCK] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"))
+    .as_chunks()
+    .0[0];
 
 /// What may stand before a word as its one leading sign.
 const LEADING: u8 = SIGN | BLANK | MARK;
@@ -67,7 +73,26 @@ fn word(text: &str, start: usize) -> Option<usize> {
 
 /// `U*L+`, where the two classes overlap: after the capitals, small letters; without one there,
 /// the capitals are given back up to the last that is in both classes.
+#[inline]
 fn lowered(text: &str, start: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut end = start;
+    while bytes.get(end).is_some_and(u8::is_ascii_uppercase) {
+        end += 1;
+    }
+    let capitals = end;
+    while bytes.get(end).is_some_and(u8::is_ascii_lowercase) {
+        end += 1;
+    }
+    // All that there is to it where the word is in ASCII: no letter there is in both classes.
+    if bytes.get(end).is_none_or(u8::is_ascii) {
+        return (end > capitals).then_some(end);
+    }
+    lowered_of_any_script(text, start)
+}
+
+#[inline(never)]
+fn lowered_of_any_script(text: &str, start: usize) -> Option<usize> {
     let capitals = run(text, start, UPPER);
     let small = run(text, capitals, LOWER);
     if small > capitals {
@@ -136,6 +161,7 @@ fn blanks(text: &str, start: usize) -> usize {
 }
 
 /// The end of the longest run of characters of these classes.
+#[inline]
 fn run(text: &str, start: usize, classes: u8) -> usize {
     let mut end = start;
     while let Some((class, width)) = class_at(text, end)
@@ -147,11 +173,17 @@ fn run(text: &str, start: usize, classes: u8) -> usize {
 }
 
 /// The class and the width of the character at a byte.
+#[inline]
 fn class_at(text: &str, at: usize) -> Option<(u8, usize)> {
     let byte = *text.as_bytes().get(at)?;
     if byte.is_ascii() {
-        return Some((CLASSES[usize::from(byte)], 1));
+        return Some((FIRST[usize::from(byte)], 1));
     }
+    wide_class_at(text, at)
+}
+
+#[inline(never)]
+fn wide_class_at(text: &str, at: usize) -> Option<(u8, usize)> {
     let character = text.get(at..)?.chars().next()?;
     Some((class_of(character), character.len_utf8()))
 }
@@ -159,5 +191,5 @@ fn class_at(text: &str, at: usize) -> Option<(u8, usize)> {
 fn class_of(character: char) -> u8 {
     let number = character as usize;
     let block = usize::from(CLASS_BLOCKS[number / BLOCK]);
-    CLASSES[block * BLOCK + number % BLOCK]
+    CLASSES[block][number % BLOCK]
 }

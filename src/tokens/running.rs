@@ -85,9 +85,10 @@ impl JsonCost {
     /// of punctuation, and what comes before it was cut without a look beyond the `}`, which ends
     /// every word, number, contraction and run of blanks.
     fn of_keys(keys: &str) -> Self {
-        let (shared, end) = match keys.ends_with('}') {
-            true => count_to_last_piece(keys),
-            false => (0, 0),
+        let (shared, end) = if keys.ends_with('}') {
+            count_to_last_piece(keys)
+        } else {
+            (0, 0)
         };
         let end = &keys[end..];
         Self {

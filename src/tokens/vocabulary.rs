@@ -1,6 +1,6 @@
 //! The tokens of `o200k_base` and their ranks, looked up where the build script laid them.
 
-use super::layout::{NO_RANK, SHORT, long_hash, long_slot, padded, short_key, short_slot};
+use super::layout::{NO_RANK, SHORT, kept, long_hash, long_slot, padded, short_key, short_slot};
 
 static SHORT_KEYS: &[[u8; 8]] = include_bytes!(concat!(env!("OUT_DIR"), "/short_keys.bin"))
     .as_chunks()
@@ -14,30 +14,49 @@ static LONG_SLOTS: &[[u8; 16]] = include_bytes!(concat!(env!("OUT_DIR"), "/long_
     .0;
 static LONG_BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/long_bytes.bin"));
 
-/// The rank of a token, by which merges are ordered; none where the bytes are no token.
-pub(super) fn rank(bytes: &[u8]) -> Option<u32> {
-    if bytes.len() <= SHORT {
-        let key = short_key(padded(bytes), bytes.len());
-        let rank = u32::from_le_bytes(SHORT_RANKS[short_slot_of(key)?]);
-        return Some(rank);
+/// The ranks of the tokens of two bytes, by these as a number.
+static PAIR_RANKS: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/pair_ranks.bin"))
+    .as_chunks()
+    .0;
+
+/// The rank of the token that `text[begin..end]` is, by which merges are ordered; or [`NO_RANK`].
+#[inline]
+pub(super) fn rank(text: &[u8], begin: usize, end: usize) -> u32 {
+    if end - begin > SHORT {
+        return long_rank(&text[begin..end]).unwrap_or(NO_RANK);
     }
-    long_rank(bytes)
+    let slot = short_slot_of(key(text, begin, end));
+    slot.map_or(NO_RANK, |slot| u32::from_le_bytes(SHORT_RANKS[slot]))
+}
+
+/// The same of two bytes.
+#[inline]
+pub(super) fn pair_rank(one: u8, other: u8) -> u32 {
+    u32::from_le_bytes(PAIR_RANKS[usize::from(u16::from_le_bytes([one, other]))])
 }
 
 /// Whether `text[begin..end]` is a token.
+#[inline]
 pub(super) fn has(text: &[u8], begin: usize, end: usize) -> bool {
-    let length = end - begin;
-    if length > SHORT {
+    if end - begin > SHORT {
         return long_rank(&text[begin..end]).is_some();
     }
+    short_slot_of(key(text, begin, end)).is_some()
+}
+
+/// The key of `text[begin..end]`, read in one go where the text goes on behind it.
+#[inline]
+fn key(text: &[u8], begin: usize, end: usize) -> u64 {
+    let length = end - begin;
     let bytes = match text[begin..].first_chunk::<8>() {
         Some(eight) => u64::from_le_bytes(*eight) & !(u64::MAX << (8 * length)),
         None => padded(&text[begin..end]),
     };
-    short_slot_of(short_key(bytes, length)).is_some()
+    short_key(bytes, length)
 }
 
 /// Where a short token lies.
+#[inline]
 fn short_slot_of(key: u64) -> Option<usize> {
     let mask = SHORT_KEYS.len() - 1;
     let mut slot = short_slot(key) & mask;
@@ -65,11 +84,7 @@ fn long_rank(bytes: &[u8]) -> Option<u32> {
         if rank == NO_RANK {
             return None;
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a part of the hash is kept"
-        )]
-        if part(0) == hash as u32 && part(3) as usize == bytes.len() {
+        if part(0) == kept(hash) && part(3) as usize == bytes.len() {
             let begins = part(2) as usize;
             if LONG_BYTES.get(begins..begins + bytes.len()) == Some(bytes) {
                 return Some(rank);

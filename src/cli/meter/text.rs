@@ -247,7 +247,7 @@ fn stood_out(invoice: &Invoice) -> String {
         titled("failures", &failures),
         odd(invoice),
         titled("missing", &forgotten),
-        titled("the command's last words on standard error", &error),
+        titled("the command's last words", &error),
     ]
     .concat()
 }

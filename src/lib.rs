@@ -63,4 +63,6 @@ pub mod experiment;
 #[cfg(feature = "cli")]
 pub mod lab;
 #[cfg(feature = "cli")]
+pub mod report;
+#[cfg(feature = "cli")]
 pub mod results;

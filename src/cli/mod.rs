@@ -7,6 +7,7 @@ mod exit;
 mod list;
 mod output;
 mod progress;
+mod prose;
 mod run;
 mod schema;
 mod select;
@@ -34,6 +35,9 @@ enum Verb {
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
+    /// Find every number of a translation, and say which are wrong
+    #[command(after_help = prose::EXAMPLES)]
+    Prose(prose::ProseArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
     /// List experiments, scenarios or prices
@@ -60,6 +64,7 @@ pub fn main() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Prose(args) => prose::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),

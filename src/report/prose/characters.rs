@@ -186,7 +186,7 @@ mod tests {
             let read: String = text.chars().filter_map(digit).collect();
             assert_eq!(read, "0123456789", "{text}");
         }
-        for c in ['a', '五', '⁵', '½', 'Ⅳ', '\u{669}'.max('\u{66A}'), '/', ':'] {
+        for c in ['a', '五', '⁵', '½', 'Ⅳ', '\u{66A}', '/', ':'] {
             assert_eq!(digit(c), None, "{c}");
         }
     }

@@ -18,7 +18,7 @@ const EMBEDDED: &str = include_str!("../../../experiments/prose/constants.toml")
 /// Declared constants and quoted claims.
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
-    pub(super) constants: Vec<Declared>,
+    pub(super) numbers: Vec<Declared>,
     pub(super) claims: Vec<Declared>,
     pub(super) literals: Vec<(String, String)>,
     pub(super) dates: Vec<(String, Day)>,
@@ -113,7 +113,7 @@ impl Constants {
             if let Some(published) =
                 published(document, &mut findings, &format!("/constant/{index}/value"))
             {
-                read.constants.push(Declared {
+                read.numbers.push(Declared {
                     id: constant.id,
                     published,
                     unit: constant.unit,
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_constants_that_ship_are_read() {
         let constants = Constants::embedded().unwrap_or_else(|error| panic!("{error}"));
-        assert!(!constants.constants.is_empty() && !constants.claims.is_empty());
+        assert!(!constants.numbers.is_empty() && !constants.claims.is_empty());
     }
 
     #[test]

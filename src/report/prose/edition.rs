@@ -9,10 +9,10 @@ use rust_decimal::Decimal;
 use super::characters::digit;
 use super::ledger::Ledger;
 use super::reading::DecimalMark;
-use super::scan::{Day, Found, scan};
-use super::segment::{Known, Segmenter};
+use super::scan::{Dated, Day, Found, scan};
+use super::segment::{Known, Piece, Segmenter};
 use super::text::{Aside, BREAK, Glyph, Markup, Visible};
-use super::unit::{Surroundings, Unit, surroundings};
+use super::unit::{Surroundings, Unit};
 
 /// Characters that are shown on each side of a number.
 const AROUND: usize = 28;
@@ -173,37 +173,17 @@ impl Edition {
                 Found::Date(date) => date.range.clone(),
             };
             if let Some(id) = inside(&literals, &range) {
-                self.numbers.push(reader.number(
-                    &mut lines,
-                    &range,
-                    Standing::Declared(id.to_owned()),
-                ));
+                let standing = Standing::Declared(id.to_owned());
+                self.numbers
+                    .push(reader.number(&mut lines, &range, standing));
                 continue;
             }
             match found {
-                Found::Date(date) => {
-                    let known = ledger
-                        .date(&date.days)
-                        .map(|id| Standing::Declared(id.to_owned()));
-                    let number =
-                        reader.number(&mut lines, &range, known.unwrap_or(Standing::Uncovered));
-                    self.numbers.push(Number {
-                        days: date.days,
-                        ..number
-                    });
-                }
+                Found::Date(date) => self.numbers.push(reader.date(&mut lines, date)),
                 Found::Run(run) => {
-                    for piece in segmenter.pieces(&visible.glyphs, &run) {
-                        let standing = standing(ledger, piece.known);
-                        let Surroundings { unit, key } = piece.around;
-                        let number = reader.number(&mut lines, &piece.range, standing);
-                        self.numbers.push(Number {
-                            values: piece.values,
-                            unit,
-                            key,
-                            ..number
-                        });
-                    }
+                    let pieces = segmenter.pieces(&visible.glyphs, &run).into_iter();
+                    self.numbers
+                        .extend(pieces.map(|piece| reader.piece(&mut lines, piece)));
                 }
             }
         }
@@ -280,17 +260,40 @@ impl Reader<'_> {
         !goes_on_before && !goes_on_after
     }
 
+    fn date(&self, lines: &mut Lines<'_>, date: Dated) -> Number {
+        let known = self
+            .ledger
+            .date(&date.days)
+            .map(|id| Standing::Declared(id.to_owned()));
+        let number = self.number(lines, &date.range, known.unwrap_or(Standing::Uncovered));
+        Number {
+            days: date.days,
+            ..number
+        }
+    }
+
+    fn piece(&self, lines: &mut Lines<'_>, piece: Piece) -> Number {
+        let standing = standing(self.ledger, piece.known);
+        let number = self.number(lines, &piece.range, standing);
+        let Surroundings { unit, key } = piece.around;
+        Number {
+            values: piece.values,
+            unit,
+            key,
+            ..number
+        }
+    }
+
     fn number(&self, lines: &mut Lines<'_>, range: &Range<usize>, standing: Standing) -> Number {
         let written = self.glyphs.get(range.clone()).unwrap_or_default();
-        let Surroundings { unit, key } = surroundings(self.glyphs, range);
         Number {
             file: self.file,
             place: lines.place_of(written.first().map_or(0, |glyph| glyph.at)),
             text: written.iter().map(|glyph| glyph.c).collect(),
             around: self.around(range),
             values: Vec::new(),
-            unit,
-            key,
+            unit: None,
+            key: None,
             standing,
             days: Vec::new(),
             glyphs: range.clone(),

@@ -1,6 +1,6 @@
 //! What is known: every quantity that a number in a text can be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -127,7 +127,7 @@ impl Ledger {
                 }
             }
         }
-        for constant in &constants.constants {
+        for constant in &constants.numbers {
             ledger.declare(Origin::Constant, constant);
         }
         Ok(ledger)
@@ -248,12 +248,13 @@ impl Ledger {
         }
         if quantity.origin != Origin::Constant {
             let spelling = spelled(value);
-            let by_length = self.spellings.entry(spelling.len()).or_default();
-            self.digits
-                .entry(significant(&spelling))
-                .or_default()
-                .push(index);
-            by_length.entry(spelling).or_default().push(index);
+            let digits = significant(&spelling);
+            self.digits.entry(digits).or_default().push(index);
+            // As published too: `2.10` is nearer to `2.00` than to `2`.
+            for spelling in BTreeSet::from([spelling, value.to_string()]) {
+                let by_length = self.spellings.entry(spelling.len()).or_default();
+                by_length.entry(spelling).or_default().push(index);
+            }
         }
         self.quantities.push(quantity);
     }
@@ -301,20 +302,26 @@ impl Ledger {
     /// The quantities that a number of this value and unit was perhaps meant to be, and by which
     /// slip it misses them.
     pub(super) fn near(&self, value: Decimal, unit: Option<Unit>) -> Option<(Slip, Vec<usize>)> {
-        let written = spelled(value);
-        let len = written.len();
-        let similar = self
-            .spellings
-            .range(len.saturating_sub(1)..=len + 1)
-            .flat_map(|(_, same)| same);
-        let slips =
-            similar.filter_map(|(spelling, indices)| Some((slip(&written, spelling)?, indices)));
+        let mut slips = Vec::new();
+        for written in BTreeSet::from([spelled(value), value.to_string()]) {
+            let len = written.len();
+            let similar = self
+                .spellings
+                .range(len.saturating_sub(1)..=len + 1)
+                .flat_map(|(_, same)| same);
+            // One digit is one slip away from any other.
+            let similar = similar.filter(|(spelling, _)| spelling.len() > 1);
+            slips.extend(
+                similar
+                    .filter_map(|(spelling, indices)| Some((slip(&written, spelling)?, indices))),
+            );
+        }
         let same_digits = self
             .digits
-            .get(&significant(&written))
+            .get(&significant(&spelled(value)))
             .map(|indices| (Slip::Scale, indices));
         let mut best: Option<(Slip, Vec<usize>)> = None;
-        for (slip, indices) in slips.chain(same_digits) {
+        for (slip, indices) in slips.into_iter().chain(same_digits) {
             let fitting: Vec<usize> = indices
                 .iter()
                 .copied()

@@ -5,7 +5,7 @@ use super::text::{Aside, BREAK, Kind, Visible};
 
 /// The most bytes in which the end of a code span or a link target is looked for, so that the
 /// time stays proportional to the text.
-const LONGEST_SPAN: usize = 4096;
+const LONGEST_SPAN: usize = 2048;
 
 /// The visible characters of a Markdown text.
 pub(super) fn visible(text: &str) -> Visible {
@@ -181,7 +181,11 @@ impl Reader {
 
 /// The first bytes of `text`, up to a limit.
 fn window(text: &str) -> &str {
-    let end = text.floor_char_boundary(LONGEST_SPAN);
+    let is_end = |end: &usize| text.is_char_boundary(*end);
+    let end = (0..=LONGEST_SPAN.min(text.len()))
+        .rev()
+        .find(is_end)
+        .unwrap_or(0);
     text.get(..end).unwrap_or(text)
 }
 

@@ -4,7 +4,7 @@
 //! found, and each number is looked up in a [`Ledger`] of claims, tables and declared constants.
 //! What `3,431` means is decided there and not by the habits of a language. [`check`] then looks
 //! for what no single number shows: program output that contradicts itself, and differences from
-//! a [reference](align) that was checked before.
+//! a reference that was checked before.
 
 mod align;
 mod characters;

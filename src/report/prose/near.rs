@@ -44,29 +44,29 @@ pub(super) fn significant(spelled: &str) -> String {
 /// The one slip by which `written` comes from `right`, if there is one. Both are spelled by
 /// [`spelled`], or are digits alone.
 pub(super) fn slip(written: &str, right: &str) -> Option<Slip> {
-    let (w, r) = (written.as_bytes(), right.as_bytes());
-    let prefix = w.iter().zip(r).take_while(|(a, b)| a == b).count();
+    let (wrong, known) = (written.as_bytes(), right.as_bytes());
+    let prefix = wrong.iter().zip(known).take_while(|(a, b)| a == b).count();
     let tail = |bytes: &[u8]| bytes.len() - prefix;
-    let suffix = w
+    let suffix = wrong
         .iter()
         .rev()
-        .zip(r.iter().rev())
+        .zip(known.iter().rev())
         .take_while(|(a, b)| a == b)
         .count();
-    let suffix = suffix.min(tail(w)).min(tail(r));
-    let middle = |bytes: &'_ [u8]| {
-        bytes
-            .get(prefix..bytes.len() - suffix)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let (w_middle, r_middle) = (middle(w), middle(r));
-    if !w_middle.iter().chain(&r_middle).all(u8::is_ascii_digit) {
+    let suffix = suffix.min(tail(wrong)).min(tail(known));
+    let end = |bytes: &[u8]| bytes.len() - suffix;
+    let wrong_middle = wrong.get(prefix..end(wrong)).unwrap_or_default();
+    let known_middle = known.get(prefix..end(known)).unwrap_or_default();
+    if !wrong_middle
+        .iter()
+        .chain(known_middle)
+        .all(u8::is_ascii_digit)
+    {
         return scale(written, right);
     }
-    match (w_middle.as_slice(), r_middle.as_slice()) {
+    match (wrong_middle, known_middle) {
         ([_], [_]) => Some(Slip::Digit),
-        ([a, b], [c, d]) if (a, b) == (d, c) => Some(Slip::Swapped),
+        ([_, _], [second, first]) if wrong_middle == [*first, *second] => Some(Slip::Swapped),
         ([], [_]) => Some(Slip::Dropped),
         ([_], []) => Some(Slip::Added),
         _ => scale(written, right),

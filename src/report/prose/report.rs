@@ -197,7 +197,7 @@ impl Report {
             key: number.key.as_deref(),
             status: self.status(number),
             matches: self.covering(number),
-            contradicts: contradiction.map(|contradiction| ContradictionView::of(contradiction)),
+            contradicts: contradiction.map(ContradictionView::of),
         }
     }
 }

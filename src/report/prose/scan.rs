@@ -150,7 +150,7 @@ fn run_at(glyphs: &[Glyph], at: usize) -> Run {
         let separator = glyphs.get(end).and_then(|glyph| Separator::of(glyph.c));
         next = separator.and_then(|separator| {
             let group = group_at(glyphs, end + 1, kind)?;
-            let thousands = group.digits.len() == 3 && (short && first || !first);
+            let thousands = group.digits.len() == 3 && (short || !first);
             if separator.is_blank() && !thousands {
                 return None;
             }
@@ -261,9 +261,8 @@ fn name_around(glyphs: &[Glyph], run: &Run) -> bool {
     let word: String = glued.iter().rev().collect();
     let name_before = match word.as_str() {
         "x" | "X" => run.separators.contains(&Separator::Underscore),
-        "" | "USD" | "US" => false,
+        "" | "_" | "USD" | "US" => false,
         "v" => run.groups.len() < 3,
-        "_" => false,
         _ => true,
     };
     let after: Vec<char> = glyphs

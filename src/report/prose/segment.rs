@@ -49,11 +49,15 @@ impl Piece {
     }
 }
 
+/// A slip, and the quantities that it is a slip of.
+type NearMiss = (Slip, Vec<usize>);
+
 /// Reads runs against a ledger.
 pub(super) struct Segmenter<'l> {
     ledger: &'l Ledger,
     mark: Option<DecimalMark>,
-    near: BTreeMap<(Decimal, Option<Unit>), Option<(Slip, Vec<usize>)>>,
+    /// What was looked up before, because a text repeats its numbers.
+    near: BTreeMap<(Decimal, Option<Unit>), Option<NearMiss>>,
 }
 
 impl<'l> Segmenter<'l> {
@@ -178,7 +182,7 @@ impl<'l> Segmenter<'l> {
         })
     }
 
-    fn near(&mut self, value: Decimal, unit: Option<Unit>) -> Option<(Slip, Vec<usize>)> {
+    fn near(&mut self, value: Decimal, unit: Option<Unit>) -> Option<NearMiss> {
         let ledger = self.ledger;
         self.near
             .entry((value, unit))

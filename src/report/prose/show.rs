@@ -1,5 +1,7 @@
 //! A report in words, and as the annotations of a code-hosting service.
 
+use std::fmt::Write as _;
+
 use super::edition::{Number, Standing};
 use super::report::{Quotation, Report, Status, asides};
 use super::{Cause, Contradiction};
@@ -100,7 +102,7 @@ impl Report {
             .iter()
             .filter(|claim| claim.status == Quotation::Quoted)
             .count();
-        summary.push_str(&format!("\n{} claims: {quoted} quoted", self.claims.len()));
+        let _ = write!(summary, "\n{} claims: {quoted} quoted", self.claims.len());
         for (status, word) in [
             (Quotation::Partly, "partly"),
             (Quotation::Missing, "missing"),
@@ -112,7 +114,7 @@ impl Report {
                 .map(|claim| claim.id.as_str())
                 .collect();
             if !ids.is_empty() {
-                summary.push_str(&format!("; {} {word}: {}", ids.len(), ids.join(", ")));
+                let _ = write!(summary, "; {} {word}: {}", ids.len(), ids.join(", "));
             }
         }
         summary
@@ -134,7 +136,7 @@ fn names(ids: &[&str]) -> String {
         .collect::<Vec<_>>()
         .join(", ");
     if ids.len() > MOST_NAMES {
-        shown.push_str(&format!(" and {} more", ids.len() - MOST_NAMES));
+        let _ = write!(shown, " and {} more", ids.len() - MOST_NAMES);
     }
     shown
 }

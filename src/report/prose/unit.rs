@@ -176,9 +176,9 @@ fn unit_before(before: &[Glyph]) -> Option<Unit> {
         // As Turkish and Basque write it.
         '%' | '٪'
             if blanks == 0
-                && !near
+                && near
                     .find(|c| !is_blank(*c))
-                    .is_some_and(|c| digit(c).is_some()) =>
+                    .is_none_or(|c| digit(c).is_none()) =>
         {
             Some(Unit::Percent)
         }

@@ -554,7 +554,7 @@ fn texts_made_to_be_slow_are_read_to_their_end() {
         "<code>",
         "=1",
     ] {
-        let text = unit.repeat(40_000 / unit.len());
+        let text = unit.repeat(10_000 / unit.len());
         for name in ["en.txt", "en.md", "en.html"] {
             let report = check(edition(name, &text), None, &LEDGER).unwrap();
             assert!(report.edition.numbers.len() <= text.len());

@@ -30,7 +30,7 @@ pub use edition::{Edition, Locale, Number, Place, Standing};
 pub use input::{InputError, MAX_BYTES, read_text};
 pub use ledger::{Ledger, LedgerError, Origin, Quantity};
 pub use near::Slip;
-pub use report::{ClaimStatus, Report, Tally};
+pub use report::{ClaimStatus, Quotation, Report, Status, Tally};
 pub use text::{Aside, Markup};
 pub use unit::Unit;
 

@@ -1,6 +1,6 @@
 //! Runs on disk: one folder a run, its record replaced whole after every step.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::ClockKind;
 use crate::files::{WriteError, write_file};
-use crate::message::to_json;
 use crate::provider::Latency;
+use crate::provider::wire::Delivery;
 use crate::run::RunState;
 
 /// The version of the record's format. A record of a newer version is refused, not guessed at.
-pub const FORMAT: u32 = 1;
+///
+/// Format 2 added runs against an endpoint; a record of format 1 reads as one of a scenario.
+pub const FORMAT: u32 = 2;
 
 const RECORD: &str = "run.json";
 const WORKSPACE: &str = "workspace";
 const TRACE: &str = "trace.jsonl";
 const STOP_REQUEST: &str = "stop-request";
+const LOCK: &str = "lock";
 const MOST_ID_CHARS: usize = 64;
 
 /// Which tools a run has.
@@ -32,17 +35,38 @@ pub enum CatalogKind {
     IdempotencyKeys,
 }
 
+/// Who answers a run's requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Model {
+    /// A scripted model.
+    Scripted {
+        /// The scenario's name.
+        scenario: String,
+        /// The scenario's text, so that a later change of the file does not change the run.
+        scenario_toml: String,
+        /// How long the model thinks.
+        latency: Latency,
+    },
+    /// A model behind an endpoint. The key is not stored: it is read anew from the environment.
+    Endpoint {
+        /// The endpoint's base URL.
+        base_url: String,
+        /// The model's name there.
+        model: String,
+        /// How replies travel.
+        delivery: Delivery,
+    },
+}
+
 /// What a run was started with, beside what its state holds: enough to take it up elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The scenario's text, so that a later change of the file does not change the run.
-    pub scenario_toml: String,
+    /// Who answers.
+    #[serde(flatten)]
+    pub model: Model,
     /// Which tools the run has.
     pub catalog: CatalogKind,
-    /// How long the scripted model thinks.
-    pub latency: Latency,
     /// Whose time the run takes.
     pub clock: ClockKind,
 }
@@ -92,6 +116,9 @@ pub enum StoreError {
         /// Where it is.
         folder: PathBuf,
     },
+    /// Another process drives it.
+    #[error("run {0:?} is driven by another process; wait for it, or `loopmeter agent cancel {0}`")]
+    Driven(String),
     /// The record is not what this program wrote.
     #[error("{} is not a run's record: {why}", path.display())]
     Damaged {
@@ -119,6 +146,12 @@ pub enum StoreError {
         /// What it says.
         source: io::Error,
     },
+}
+
+/// A run that this process drives and no other.
+#[derive(Debug)]
+pub struct Hold {
+    _file: File,
 }
 
 /// Runs in a folder.
@@ -168,13 +201,36 @@ impl FileStore {
         }
     }
 
+    /// Takes the run for this process alone. Whoever holds it drives the run; the hold ends with
+    /// the process, however that ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Driven`] where another process holds it, and where there is no such run.
+    pub fn hold(&self, id: &str) -> Result<Hold, StoreError> {
+        let path = self.folder_of(id)?.join(LOCK);
+        let file = File::create(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => StoreError::Unknown {
+                id: id.to_owned(),
+                folder: self.folder.clone(),
+            },
+            _ => io_error(&path, source),
+        })?;
+        match file.try_lock() {
+            Ok(()) => Ok(Hold { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Driven(id.to_owned())),
+            Err(TryLockError::Error(source)) => Err(io_error(&path, source)),
+        }
+    }
+
     /// Replaces the record of a run.
     ///
     /// # Errors
     /// [`StoreError::Io`]; the earlier record stands then.
     pub fn save(&self, record: &Record) -> Result<(), StoreError> {
         let path = self.folder_of(&record.run.run_id)?.join(RECORD);
-        write_file(&path, to_json(record).as_bytes())?;
+        // Not in JavaScript's numbers, as tokens are counted: a record keeps every digit.
+        let bytes = serde_json::to_vec(record).map_err(|error| io_error(&path, error.into()))?;
+        write_file(&path, &bytes)?;
         Ok(())
     }
 
@@ -298,5 +354,39 @@ fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io {
         path: path.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_of_format_1_reads_as_one_of_a_scenario() {
+        let text = r#"{"scenario":"plan","scenario_toml":"x","catalog":"chapter","latency":{"distribution":"constant","ms":5},"clock":"real"}"#;
+        let launch: Launch = serde_json::from_str(text).unwrap();
+        let model = Model::Scripted {
+            scenario: "plan".to_owned(),
+            scenario_toml: "x".to_owned(),
+            latency: Latency::Constant { ms: 5 },
+        };
+        assert_eq!(launch.model, model);
+    }
+
+    #[test]
+    fn a_launch_against_an_endpoint_is_stored_in_three_words_and_reads_back() {
+        let launch = Launch {
+            model: Model::Endpoint {
+                base_url: "http://h/v1".to_owned(),
+                model: "m".to_owned(),
+                delivery: Delivery::StreamedWithUsage,
+            },
+            catalog: CatalogKind::Chapter,
+            clock: ClockKind::Real,
+        };
+        let text = serde_json::to_string(&launch).unwrap();
+        let expected = r#"{"base_url":"http://h/v1","model":"m","delivery":"streamed_with_usage","catalog":"chapter","clock":"real"}"#;
+        assert_eq!(text, expected);
+        assert_eq!(serde_json::from_str::<Launch>(&text).unwrap(), launch);
     }
 }

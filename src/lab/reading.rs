@@ -29,6 +29,7 @@ impl Measured {
             jobs: lab.jobs,
             host: lab.host,
             progress: &mut |done| progress(experiment, done),
+            stop: lab.stop,
         };
         experiment.execute::<LabError>(execution, &mut |rows| {
             cells.push(rows.cell)?;
@@ -42,9 +43,11 @@ impl Measured {
 }
 
 /// The table of an experiment, as it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableTexts {
-    /// Its values, as CSV.
+    /// Its values.
+    pub rows: RowSet,
+    /// The same, as CSV.
     pub csv: String,
     /// What a reader sees, as Markdown.
     pub markdown: String,
@@ -53,6 +56,8 @@ pub struct TableTexts {
 /// What is read from an experiment's rows.
 #[derive(Clone, Debug)]
 pub struct Reading {
+    /// One row for all samples of a cell, as CSV, where the experiment sums them up.
+    pub summary: Option<String>,
     /// The table, where the experiment has one.
     pub table: Option<TableTexts>,
     /// What became of each published number.
@@ -66,9 +71,12 @@ impl Reading {
     /// [`LabError::Table`] where the table cannot be made of them.
     pub fn of(experiment: &Experiment, measured: &Measured) -> Result<Self, LabError> {
         let readout = experiment.readout();
+        let summary = readout.summary.as_ref();
+        let summary = summary.map(|spec| spec.of(&measured.cells)).transpose()?;
         let sources = RowSources {
             cells: &measured.cells,
             turns: Some(&measured.turns),
+            summary: summary.as_ref(),
         };
         let settings = |path: &str| experiment.setting(path);
         let claims = evaluate(&readout.claims, sources, &settings);
@@ -76,19 +84,25 @@ impl Reading {
             let rows = match kind {
                 RowKind::Cells => &measured.cells,
                 RowKind::Turns => &measured.turns,
+                RowKind::Summary => summary.as_ref().unwrap_or(&measured.cells),
             };
             let table = Table::build(spec, rows)?;
             let clock = match experiment.clock() {
                 ClockKind::Virtual => Clocked::Virtual,
                 ClockKind::Real => Clocked::Real,
             };
-            let notes = notes(experiment, &measured.cells);
+            let notes = notes(experiment, &measured.cells, summary.as_ref());
             let markdown = table.to_markdown(&Figures::ENGLISH, clock, &notes);
-            let csv = table.to_rows()?.to_csv().map_err(LabError::Csv)?;
-            let csv = String::from_utf8_lossy(&csv).into_owned();
-            Ok::<_, LabError>(TableTexts { csv, markdown })
+            let rows = table.to_rows()?;
+            let csv = csv_of(&rows)?;
+            Ok::<_, LabError>(TableTexts {
+                rows,
+                csv,
+                markdown,
+            })
         });
         Ok(Self {
+            summary: summary.as_ref().map(csv_of).transpose()?,
             table: table.transpose()?,
             claims,
         })
@@ -100,15 +114,24 @@ impl Reading {
     }
 }
 
-/// Lines below the table: the fit, or why there is none.
-fn notes(experiment: &Experiment, cells: &RowSet) -> Vec<String> {
-    let spec = experiment.readout().fit.as_ref();
-    let note = spec.map(|spec| {
+fn csv_of(rows: &RowSet) -> Result<String, LabError> {
+    let csv = rows.to_csv().map_err(LabError::Csv)?;
+    Ok(String::from_utf8_lossy(&csv).into_owned())
+}
+
+/// Lines below the table: the fit, or why there is none; how samples were summed up.
+fn notes(experiment: &Experiment, cells: &RowSet, summary: Option<&RowSet>) -> Vec<String> {
+    let readout = experiment.readout();
+    let summed = readout.summary.as_ref().zip(summary);
+    let summed = summed.map(|(spec, rows)| spec.notes(rows));
+    let note = readout.fit.as_ref().map(|spec| {
         let (x, y) = (&spec.x, &spec.y);
         match Fit::of_columns(cells, x, y) {
             Ok(fit) => format!("`{y}` over N = `{x}`: {fit}"),
             Err(reason) => format!("`{y}` over N = `{x}`: no fit, because {reason}"),
         }
     });
-    note.into_iter().collect()
+    note.into_iter()
+        .chain(summed.into_iter().flatten())
+        .collect()
 }

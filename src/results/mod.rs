@@ -16,6 +16,7 @@ mod markdown;
 mod read;
 mod rows;
 pub mod stats;
+pub mod summary;
 mod table;
 mod write;
 

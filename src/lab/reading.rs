@@ -1,7 +1,7 @@
 //! From rows to what is read from them: the table, the fit, the claims.
 
 use crate::clock::ClockKind;
-use crate::experiment::{Execution, Experiment, RowKind};
+use crate::experiment::{Experiment, RowKind};
 use crate::lab::{Lab, LabError};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;
@@ -24,14 +24,7 @@ impl Measured {
     pub fn of(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let mut cells = RowSet::new(experiment.cell_columns())?;
         let mut turns = RowSet::new(experiment.turn_columns())?;
-        let progress = &mut *lab.progress;
-        let execution = Execution {
-            jobs: lab.jobs,
-            host: lab.host,
-            progress: &mut |done| progress(experiment, done),
-            stop: lab.stop,
-        };
-        experiment.execute::<LabError>(execution, &mut |rows| {
+        lab.rows_of(experiment, &mut |rows| {
             cells.push(rows.cell)?;
             for turn in rows.turns {
                 turns.push(turn)?;

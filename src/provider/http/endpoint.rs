@@ -132,11 +132,6 @@ impl Endpoint {
                 "it carries credentials, which belong in the API key",
             ));
         }
-        if url.query().is_some() || url.fragment().is_some() {
-            let why =
-                "it has a query or a fragment; give the address that `/chat/completions` follows";
-            return Err(bad("", why));
-        }
         if !matches!(url.scheme(), "http" | "https") {
             return Err(bad(base_url, "it is neither http nor https"));
         }

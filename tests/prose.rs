@@ -398,6 +398,97 @@ fn what_one_language_writes_in_words_or_elsewhere_in_the_sentence_is_no_contradi
     assert_eq!(complaints(&report), [""; 0]);
 }
 
+/// Sentences that were once complained about, each right, in the language of its file.
+const RIGHT: [(&str, &str); 13] = [
+    (
+        "fr.txt",
+        "Coût par budget :\n0,005 $\t6\t0,006034 $\n0,050 $\t24\t0,051790 $\n",
+    ),
+    (
+        "fr.md",
+        "Lire la note[5], puis § 14.3 : en moyenne 6\u{202F}908 ms, presque 6,9 s.",
+    ),
+    (
+        "fr.html",
+        "<p>+75&#8239;%, soit 0,001050&nbsp;$ ; 88&#x202F;649 &rarr; 337&thinsp;299</p>",
+    ),
+    (
+        "de.md",
+        "## 23.1 Grenzen\n\n| in Worten | 1,9× | 4,7× |\n\n## 23.2 Kosten\n",
+    ),
+    (
+        "zh-Hans.html",
+        "<p>输入涨到337,299个，约33.7万；每百万token２.００美元，平均6.908秒。</p>",
+    ),
+    (
+        "ja.txt",
+        "入力は33万7299トークン、平均は約6.9秒、停止まで２ミリ秒。75％増。",
+    ),
+    (
+        "ko.md",
+        "입력은 8만 8649토큰에서 33만 7299토큰으로, 평균 6.9초.",
+    ),
+    (
+        "hi.md",
+        "इनपुट ३,३७,२९९ टोकन; दस लाख यानी 10,00,000 पर $2.00।",
+    ),
+    (
+        "ar.html",
+        "<p dir=rtl>بزيادة ٪٧٥، من 88,649 إلى ٣٣٧٬٢٩٩، بدل ‎$0.010‎ أُنفق ‎$0.010780‎.</p>",
+    ),
+    (
+        "fa.txt",
+        "میانگین ۶٬۹۰۸ میلی‌ثانیه؛ در تاریخ ۱۴۰۵/۶/۱۶ خوانده شد.",
+    ),
+    ("th.txt", "อ่านเมื่อ 7/9/2569 อินพุต ๓๓๗,๒๙๙ โทเคน เพิ่มขึ้น 75%"),
+    (
+        "uk.md",
+        "Хід тривав 6 908 мс (6,9 с), а Stop за 1,2 с спрацював на 1 202 мс.",
+    ),
+    (
+        "sv.md",
+        "Kodad med o200k_base, UTF-8 och HTTP/1.1; GPT-4o och SHA-256 nämns, se RFC 9110.",
+    ),
+];
+
+#[test]
+fn right_sentences_of_many_languages_have_nothing_wrong() {
+    for (name, text) in RIGHT {
+        let report = check(edition(name, text), None, &LEDGER).unwrap();
+        assert_eq!(complaints(&report), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_rounded_figure_is_known_and_a_wrongly_rounded_one_is_not() {
+    for (right, wrong) in [
+        ("6.9 s", "6.8 s"),
+        ("33.7万", "33.8万"),
+        ("約8.9万", "約8.8万"),
+        ("33万7299", "33万7229"),
+    ] {
+        let complain =
+            |text: &str| complaints(&check(edition("ja.txt", text), None, &LEDGER).unwrap()).len();
+        assert_eq!((complain(right), complain(wrong)), (0, 1), "{right}");
+    }
+}
+
+#[test]
+fn numbers_of_the_reference_that_are_left_out_are_not_looked_for_in_others_nearby() {
+    let reference = edition(
+        "el.txt",
+        "Το Κεφάλαιο 13, μετά το Κεφάλαιο 14 και πάλι το 14· δεκαπέντε ms, 29 και 30 κεφάλαια.",
+    );
+    for text in [
+        "Chapitre 13 : le 1er jeton, chapitre 14, puis 15 ms.",
+        "Kapitel 13 und 14: 15 ms.",
+        "अध्याय 13, 14; 50 करोड़।",
+    ] {
+        let report = check(edition("fr.txt", text), Some(&reference), &LEDGER).unwrap();
+        assert_eq!(complaints(&report), [""; 0], "{text}");
+    }
+}
+
 /// The keys of a JSON object, in order.
 fn keys(value: &serde_json::Value) -> String {
     let keys: Vec<&str> = value

@@ -5,9 +5,11 @@
 //! and turns a sentence round. A number that is only in one of the two is therefore no
 //! contradiction, nor are two that changed places; one that stands for another is.
 
+use rust_decimal::Decimal;
+
 use super::edition::{Number, Standing};
 use super::ledger::Ledger;
-use super::near::{significant, slip, spelled};
+use super::near::{Slip, significant, slip, spelled};
 use super::{Cause, Contradiction};
 
 /// The most pairs of numbers that are compared.
@@ -53,7 +55,7 @@ pub(super) fn compare(
     let mut gaps = gaps(&steps(reference, numbers)?);
     cancel_moved(&mut gaps, reference, numbers);
     for gap in gaps {
-        for (old, new) in gap.pairs(reference, numbers) {
+        for (old, new) in gap.pairs(reference, numbers, ledger) {
             if let (Some(old), Some(new)) = (reference.get(old), numbers.get_mut(new)) {
                 new.standing = Standing::Contradicts(expected(old, ledger));
             }
@@ -115,9 +117,7 @@ fn gaps(steps: &[Step]) -> Vec<Gap> {
 /// Takes out numbers that only changed places.
 fn cancel_moved(gaps: &mut [Gap], reference: &[Number], numbers: &[Number]) {
     let is_moved = |old: usize, new: usize| match (reference.get(old), numbers.get(new)) {
-        (Some(old), Some(new)) => {
-            old.is_same(new) && (old.key == new.key || old.key.is_none() || new.key.is_none())
-        }
+        (Some(old), Some(new)) => is_unchanged(old, new),
         _ => false,
     };
     for from in 0..gaps.len() {
@@ -152,10 +152,14 @@ fn cancel_moved(gaps: &mut [Gap], reference: &[Number], numbers: &[Number]) {
 
 impl Gap {
     /// Which numbers stand for which of the reference.
-    fn pairs(&self, reference: &[Number], numbers: &[Number]) -> Vec<(usize, usize)> {
+    fn pairs(
+        &self,
+        reference: &[Number],
+        numbers: &[Number],
+        ledger: &Ledger,
+    ) -> Vec<(usize, usize)> {
         let mut free = self.old.clone();
         let mut pairs = Vec::new();
-        let one_each = self.old.len() == self.new.len();
         for new in &self.new {
             let Some(number) = numbers.get(*new) else {
                 continue;
@@ -163,7 +167,7 @@ impl Gap {
             let stands_for = |old: &usize| {
                 reference
                     .get(*old)
-                    .is_some_and(|old| self.stands_for(number, old, one_each))
+                    .is_some_and(|old| self.stands_for(number, old, ledger))
             };
             if let Some(at) = free.iter().position(stands_for) {
                 pairs.push((free.remove(at), *new));
@@ -173,7 +177,7 @@ impl Gap {
     }
 
     /// Whether `new` is where `old` should be, and not a number of its own.
-    fn stands_for(&self, new: &Number, old: &Number, one_each: bool) -> bool {
+    fn stands_for(&self, new: &Number, old: &Number, ledger: &Ledger) -> bool {
         if matches!((new.unit, old.unit), (Some(new), Some(old)) if new != old) {
             return false;
         }
@@ -184,10 +188,46 @@ impl Gap {
         if self.old.len() == 1 && self.new.len() == 1 && telling(new) && telling(old) {
             return true;
         }
-        // Small numbers resemble each other: they are compared one by one, or not at all.
-        let small = |number: &Number| number.digits().len() <= 2 && number.unit.is_none();
-        is_slip(new, old) && (one_each || !(small(new) && small(old)))
+        if is_small(new) && is_small(old) {
+            let one_each = self.old.len() == self.new.len();
+            let has_unit = new.unit.is_some() || old.unit.is_some();
+            let has_decimals = has_decimals(new) && has_decimals(old);
+            return (one_each || has_unit || has_decimals) && is_small_slip(new, old, ledger);
+        }
+        is_slip(new, old)
     }
+}
+
+/// Whether a number is one of those of which a text has many.
+fn is_small(number: &Number) -> bool {
+    significant(&number.digits()).len() <= 2
+}
+
+/// Whether a number is the one of the reference. What a program printed under a name does not
+/// become one of the many small numbers of the prose.
+fn is_unchanged(old: &Number, new: &Number) -> bool {
+    let may_lose_name = !is_small(new) && (old.key.is_none() || new.key.is_none());
+    old.is_same(new) && (old.key == new.key || may_lose_name)
+}
+
+fn has_decimals(number: &Number) -> bool {
+    number.values.iter().any(|value| value.scale() > 0)
+}
+
+/// Whether a small number is a slip of another, and not another that stands near. Small numbers
+/// resemble each other, so that what the reference has must be a figure, or both the same constant.
+fn is_small_slip(new: &Number, old: &Number, ledger: &Ledger) -> bool {
+    let typed = |written: &Decimal, right: &Decimal| {
+        let slip = slip(&written.to_string(), &right.to_string());
+        matches!(slip, Some(Slip::Digit | Slip::Swapped))
+    };
+    let is_typed = new
+        .values
+        .iter()
+        .any(|written| old.values.iter().any(|right| typed(written, right)));
+    is_typed
+        && new.key == old.key
+        && (ledger.has_claim(&old.standing) || new.standing == old.standing)
 }
 
 /// Whether one slip makes the one of the other.
@@ -320,7 +360,7 @@ impl Grid {
 /// How much two numbers look like the same one.
 fn likeness(old: &Number, new: &Number) -> (i64, Way) {
     let keyed = old.key.is_some() && old.key == new.key;
-    if old.is_same(new) && (keyed || old.key.is_none() || new.key.is_none()) {
+    if is_unchanged(old, new) {
         return (if keyed { 6 } else { 4 }, Way::Same);
     }
     let other_unit = matches!((old.unit, new.unit), (Some(old), Some(new)) if old != new);

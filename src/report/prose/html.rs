@@ -1,6 +1,7 @@
 //! HTML as its reader sees it.
 
 use super::characters::{digit, is_blank};
+use super::numbering::Numbering;
 use super::text::{Aside, BREAK, Kind, Visible};
 
 /// A tag, a comment or a declaration.
@@ -119,6 +120,10 @@ fn is_inline(name: &str) -> bool {
     INLINE.contains(&name)
 }
 
+fn is_heading(name: &str) -> bool {
+    matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+}
+
 /// What the element that is open makes of its text.
 fn kind_of(name: &str) -> Option<Kind> {
     Some(match name {
@@ -135,6 +140,9 @@ pub(super) struct Open {
     kinds: Vec<(String, Kind)>,
     /// Where a superscript began.
     raised: Option<usize>,
+    /// Where a heading began.
+    heading: Option<usize>,
+    headings: Numbering,
 }
 
 impl Open {
@@ -154,7 +162,13 @@ impl Open {
             };
             visible.push(c, at, Kind::Prose);
         }
-        if name == "sup" {
+        if is_heading(&name) {
+            match (tag.closes, self.heading.take()) {
+                (false, _) => self.heading = Some(visible.glyphs.len()),
+                (true, Some(start)) => self.headings.heading(visible.since(start)),
+                (true, None) => {}
+            }
+        } else if name == "sup" {
             match (tag.closes, self.raised.take()) {
                 (false, _) => self.raised = Some(visible.glyphs.len()),
                 (true, Some(start)) => set_mark_aside(visible, start),
@@ -279,6 +293,10 @@ mod tests {
         assert_eq!(
             seen("said so<sup>5</sup> once<sup>[12]</sup>, 3<sup>rd</sup>"),
             "said so once, 3rd"
+        );
+        assert_eq!(
+            seen("<h2><span>14.1</span> a</h2><h2>3.7 b</h2><H3>14.1.1 c</H3>"),
+            " a3.7 b c"
         );
         assert_eq!(seen("<math><mn>2</mn></math>x"), "x");
     }

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rust_decimal::Decimal;
+use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::constants::{Constants, Declared, unit_of_id};
+use super::edition::Standing;
 use super::near::{Slip, significant, slip, spelled};
 use super::scan::Day;
 use super::unit::Unit;
+use crate::clock::ClockKind;
 use crate::experiment::Experiments;
 use crate::results::claims::{Claim, Computation};
 use crate::results::parse_decimal;
@@ -20,10 +22,10 @@ use crate::results::parse_decimal;
 pub enum Origin {
     /// Somebody published it, and an experiment or a quotation holds it.
     Claim,
-    /// It stands in an experiment's table.
-    Row,
     /// It is declared.
     Constant,
+    /// It stands in an experiment's table.
+    Row,
 }
 
 /// One number that a text can contain.
@@ -63,6 +65,8 @@ pub struct Ledger {
     digits: BTreeMap<String, Vec<usize>>,
     literals: Vec<(String, String)>,
     dates: Vec<(String, Day)>,
+    /// Experiments whose rows are another machine's: nobody quotes those from this one.
+    real_clock: BTreeSet<String>,
 }
 
 /// Why what is known could not be put together.
@@ -99,6 +103,11 @@ impl Ledger {
         let mut ledger = Self {
             literals: constants.literals.clone(),
             dates: constants.dates.clone(),
+            real_clock: experiments
+                .iter()
+                .filter(|experiment| experiment.clock() == ClockKind::Real)
+                .map(|experiment| experiment.name().to_owned())
+                .collect(),
             ..Self::default()
         };
         let computed: BTreeMap<&str, &Claim> = experiments
@@ -155,7 +164,8 @@ impl Ledger {
     }
 
     /// Adds the numbers of the tables that the folder of results holds, one folder for each
-    /// experiment. A folder that is not there adds nothing.
+    /// experiment. A folder that is not there adds nothing; nor does an experiment on the real
+    /// clock, whose rows are of the machine that made them.
     ///
     /// # Errors
     /// [`LedgerError::Results`] for a table that is there and cannot be read.
@@ -173,6 +183,11 @@ impl Ledger {
         let mut tables: Vec<PathBuf> = entries
             .map_err(|source| failed(folder, source))?
             .iter()
+            .filter(|entry| {
+                !self
+                    .real_clock
+                    .contains(&*entry.file_name().to_string_lossy())
+            })
             .map(|entry| entry.path().join("table.csv"))
             .collect();
         tables.retain(|table| table.is_file());
@@ -199,13 +214,22 @@ impl Ledger {
         let columns = reader.headers()?.clone();
         for record in reader.records() {
             for (column, cell) in columns.iter().zip(&record?) {
-                if let Some(value) = parse_decimal(cell) {
+                let exact = parse_decimal(cell);
+                // Nobody prints all six decimals of a ratio.
+                let shown = [1, 2].into_iter().filter(|_| column.ends_with("_ratio"));
+                let shown = shown.filter_map(|decimals| rounded(exact?, decimals));
+                let shown = shown.map(|value| (value, value.to_string()));
+                for (value, text) in exact
+                    .map(|value| (value, cell.to_owned()))
+                    .into_iter()
+                    .chain(shown)
+                {
                     let (id, unit) = (format!("{experiment}.{column}"), Unit::of_name(column));
                     self.add(Quantity {
                         id,
                         origin: Origin::Row,
                         value,
-                        text: cell.to_owned(),
+                        text,
                         unit,
                         alone: false,
                     });
@@ -265,6 +289,17 @@ impl Ledger {
         &self.quantities
     }
 
+    /// Whether a number of this standing can be a claim.
+    pub(super) fn has_claim(&self, standing: &Standing) -> bool {
+        let Standing::Covered(quantities) = standing else {
+            return false;
+        };
+        let mut known = quantities
+            .iter()
+            .filter_map(|index| self.quantities.get(*index));
+        known.any(|quantity| quantity.origin == Origin::Claim)
+    }
+
     pub(super) fn literals(&self) -> &[(String, String)] {
         &self.literals
     }
@@ -297,6 +332,30 @@ impl Ledger {
         }
         found.sort_by_key(|index| self.quantities.get(*index).map(|quantity| quantity.origin));
         found
+    }
+
+    /// The claims that are `value` when rounded to its last digit, which counts `10^exponent`
+    /// where it has no decimals. One digit is too few to be told by.
+    pub(super) fn rounded(&self, value: Decimal, exponent: i32, unit: Option<Unit>) -> Vec<usize> {
+        if significant(&spelled(value)).len() < 2 {
+            return Vec::new();
+        }
+        let decimals = i64::from(value.scale()) - i64::from(exponent);
+        let is_rounded = |quantity: &Quantity| {
+            let exact = match (unit, quantity.unit) {
+                (Some(Unit::Seconds), Some(Unit::Ms)) => {
+                    quantity.value.checked_div(Decimal::ONE_THOUSAND)
+                }
+                (Some(Unit::Seconds), _) => return false,
+                (Some(unit), known) if !unit.allows(known) => return false,
+                _ => Some(quantity.value),
+            };
+            exact.and_then(|exact| rounded(exact, decimals)) == Some(value.normalize())
+        };
+        let all = self.quantities.iter().enumerate();
+        all.filter(|(_, quantity)| quantity.origin == Origin::Claim && is_rounded(quantity))
+            .map(|(index, _)| index)
+            .collect()
     }
 
     /// The quantities that a number of this value and unit was perhaps meant to be, and by which
@@ -356,6 +415,20 @@ impl Ledger {
         };
         fits && enough
     }
+}
+
+/// The value rounded to so many decimals, or, where they are negative, to tens and hundreds.
+fn rounded(value: Decimal, decimals: i64) -> Option<Decimal> {
+    let nearest = |value: Decimal, decimals: u32| {
+        value.round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero)
+    };
+    if let Ok(decimals) = u32::try_from(decimals) {
+        return Some(nearest(value, decimals).normalize());
+    }
+    let tens = u32::try_from(-decimals).ok()?;
+    let step = Decimal::from(10_u64.checked_pow(tens)?);
+    let whole = nearest(value.checked_div(step)?, 0);
+    Some(whole.checked_mul(step)?.normalize())
 }
 
 /// The unit of a claim's number: a ratio has none, whatever it is a ratio of.

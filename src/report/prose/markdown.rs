@@ -1,6 +1,7 @@
 //! Markdown as its reader sees it, with the HTML in it.
 
 use super::html::{Open, entity, tag};
+use super::numbering::Numbering;
 use super::text::{Aside, BREAK, Kind, Visible};
 
 /// The most bytes in which the end of a code span or a link target is looked for, so that the
@@ -42,6 +43,7 @@ struct Reader {
     comment: bool,
     /// The last number of the list so far.
     list: usize,
+    headings: Numbering,
 }
 
 impl Reader {
@@ -79,11 +81,15 @@ impl Reader {
     }
 
     fn prose(&mut self, line: &str, at: usize) {
+        let start = self.visible.glyphs.len();
         let head = self.list_marker(line);
         self.aside(line.get(..head).unwrap_or_default(), at);
         let mut offset = head;
         while let Some(rest) = line.get(offset..).filter(|rest| !rest.is_empty()) {
             offset += self.inline(rest, line.get(..offset).unwrap_or_default(), at + offset);
+        }
+        if is_heading(line) {
+            self.headings.heading(self.visible.since(start));
         }
     }
 
@@ -179,6 +185,12 @@ impl Reader {
     }
 }
 
+/// Whether a line is a heading: up to six `#` and a blank.
+fn is_heading(line: &str) -> bool {
+    let text = line.trim_start_matches('#');
+    (1..=6).contains(&(line.len() - text.len())) && text.starts_with([' ', '\t'])
+}
+
 /// The first bytes of `text`, up to a limit.
 fn window(text: &str) -> &str {
     let is_end = |end: &usize| text.is_char_boundary(*end);
@@ -207,6 +219,10 @@ mod tests {
         assert_eq!(
             seen("1. one\n2. two\n88. not a list\n"),
             " one\n two\n88. not a list\n"
+        );
+        assert_eq!(
+            seen("# 1. a\n## 1.1 b\n## 3.7 times\n"),
+            " a\n b\n## 3.7 times\n"
         );
         assert_eq!(seen("a [link 3](b/7.html) c[^12]"), "a [link 3] c");
         assert_eq!(seen("a <!-- 5\n6 --> b"), "a  b");

@@ -73,7 +73,7 @@ pub(super) fn readings(run: &Run, part: &Range<usize>, mark: Option<DecimalMark>
     let power = run.power.filter(|_| part.end == run.groups.len());
     let scaled = |value: Decimal| match power {
         None => Some(value),
-        Some(power) => shifted(value, power.exponent),
+        Some(power) => shifted(value, power.exponent)?.checked_add(Decimal::from(power.units)),
     };
     texts
         .iter()
@@ -180,5 +180,7 @@ mod tests {
         assert_eq!(read("1e6", None), ["1000000"]);
         assert_eq!(read("0.5億", None), ["50000000.0"]);
         assert_eq!(read("2e-3", None), ["0.002"]);
+        assert_eq!(read("33万7299", None), ["337299"]);
+        assert_eq!(read("8만 8649", None), ["88649"]);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::characters::{Separator, digit, is_latin, myriad};
+use super::names;
 use super::text::{Aside, Glyph, Kind};
 
 /// Digits in a row.
@@ -32,6 +33,8 @@ pub(super) struct Run {
 pub(super) struct Power {
     /// The exponent.
     pub(super) exponent: i32,
+    /// What is added to the power: the `7299` of `33万7299`.
+    pub(super) units: u32,
     /// How many glyphs it takes.
     pub(super) glyphs: usize,
 }
@@ -96,7 +99,7 @@ pub(super) fn scan(glyphs: &[Glyph]) -> Scanned {
         let run = run_at(glyphs, at);
         let aside = match glyph.kind {
             Kind::Aside(why) => Some(why),
-            Kind::Prose | Kind::Code => name_around(glyphs, &run).then_some(Aside::Identifier),
+            Kind::Prose | Kind::Code => names::aside(glyphs, &run),
         };
         let Some(why) = aside else {
             at = run.range().end;
@@ -105,7 +108,7 @@ pub(super) fn scan(glyphs: &[Glyph]) -> Scanned {
         };
         *scanned.asides.entry(why).or_default() += 1;
         at = if why == Aside::Identifier {
-            end_of_name(glyphs, &run)
+            names::end(glyphs, &run)
         } else {
             run.range().end
         };
@@ -215,13 +218,33 @@ fn is_bare_fraction(glyphs: &[Glyph], at: usize) -> bool {
         && before(2).is_none_or(|c| matches!(c, ' ' | '$' | '(' | '=' | '~' | '≈' | '\n'))
 }
 
+/// The digits that an East Asian numeral at `at` goes on with, up to what it counts, and how many
+/// glyphs they take: none if they are a number of their own.
+fn units_after(glyphs: &[Glyph], at: usize) -> (u32, usize) {
+    let c = |at: usize| glyphs.get(at).map(|glyph| glyph.c);
+    // Korean has a blank there.
+    let blanks = usize::from(c(at) == Some('만') && c(at + 1) == Some(' '));
+    let start = at + 1 + blanks;
+    let rest = glyphs.iter().skip(start);
+    let digits: String = rest.map_while(|glyph| digit(glyph.c)).take(5).collect();
+    let end = start + digits.len();
+    let goes_on = c(end).is_some_and(|c| Separator::of(c).is_some() || myriad(c).is_some())
+        && c(end + 1).is_some_and(|c| digit(c).is_some());
+    let counts = matches!(c(at), Some('万' | '萬' | '만')) && digits.len() <= 4 && !goes_on;
+    match digits.parse() {
+        Ok(units) if counts => (units, blanks + digits.len()),
+        _ => (0, 0),
+    }
+}
+
 fn power_after(glyphs: &[Glyph], end: usize) -> Option<Power> {
     let c = |at: usize| glyphs.get(at).map(|glyph| glyph.c);
     if let Some(exponent) = c(end).and_then(myriad) {
-        let exponent = i32::try_from(exponent).ok()?;
+        let (units, digits) = units_after(glyphs, end);
         return Some(Power {
-            exponent,
-            glyphs: 1,
+            exponent: i32::try_from(exponent).ok()?,
+            units,
+            glyphs: 1 + digits,
         });
     }
     c(end).filter(|c| matches!(c, 'e' | 'E'))?;
@@ -241,60 +264,9 @@ fn power_after(glyphs: &[Glyph], end: usize) -> Option<Power> {
     let ends = c(end + glyphs_taken).is_none_or(|next| !is_latin(next) && digit(next).is_none());
     ends.then_some(Power {
         exponent: sign * exponent,
+        units: 0,
         glyphs: glyphs_taken,
     })
-}
-
-/// Whether the digits belong to a name: glued to a Latin letter before them, or to letters after
-/// them that go on with digits.
-fn name_around(glyphs: &[Glyph], run: &Run) -> bool {
-    let range = run.range();
-    let before = glyphs.get(..range.start).unwrap_or_default();
-    let is_part = |c: char| is_latin(c) || c == '_' || c.is_ascii_digit();
-    let glued: Vec<char> = before
-        .iter()
-        .rev()
-        .map(|glyph| glyph.c)
-        .take(5)
-        .take_while(|c| is_part(*c))
-        .collect();
-    let word: String = glued.iter().rev().collect();
-    let name_before = match word.as_str() {
-        "x" | "X" => run.separators.contains(&Separator::Underscore),
-        "" | "_" | "USD" | "US" => false,
-        "v" => run.groups.len() < 3,
-        _ => true,
-    };
-    let after: Vec<char> = glyphs
-        .iter()
-        .skip(range.end)
-        .map(|glyph| glyph.c)
-        .take(24)
-        .take_while(|c| is_part(*c))
-        .collect();
-    let goes_on = after.iter().position(char::is_ascii_digit);
-    let name_after = goes_on.is_some_and(|at| !matches!(after.get(..at), Some(['x' | 'X'] | [])));
-    name_before || name_after || after.first() == Some(&'_') && after.len() > 1
-}
-
-/// Where a name ends that has digits in it: dotted digits are part of it, as in `Qwen2.5`.
-fn end_of_name(glyphs: &[Glyph], run: &Run) -> usize {
-    let dotted = run
-        .separators
-        .iter()
-        .take_while(|separator| **separator == Separator::Point)
-        .count();
-    let mut end = run
-        .groups
-        .get(dotted)
-        .map_or(run.range().end, |group| group.range.end);
-    while glyphs
-        .get(end)
-        .is_some_and(|glyph| is_latin(glyph.c) || glyph.c == '_' || glyph.c.is_ascii_digit())
-    {
-        end += 1;
-    }
-    end
 }
 
 #[cfg(test)]
@@ -355,35 +327,6 @@ mod tests {
         }
         assert_eq!(runs("7.0.93 and 1-2-3"), ["7|0|93", "1", "2", "3"]);
         assert_eq!(runs("2026-13-45"), ["2026", "13", "45"]);
-    }
-
-    #[test]
-    fn digits_of_names_and_footnotes_are_no_numbers() {
-        for text in [
-            "c1",
-            "n1,",
-            "o200k_base",
-            "Qwen2.5",
-            "utf8",
-            "x86_64",
-            "3f9ab21",
-            "said so.⁵",
-            "10e_3",
-            "SHA256",
-        ] {
-            assert_eq!(runs(text), [""; 0], "{text}");
-        }
-        assert_eq!(runs("c1,204"), ["204"]);
-        let scanned = scan(&Visible::of("c1 and said⁵¹ $n^2$", Markup::Plain).glyphs);
-        let asides: Vec<_> = scanned.asides.into_iter().collect();
-        assert_eq!(
-            asides,
-            [
-                (Aside::Maths, 1),
-                (Aside::Footnote, 1),
-                (Aside::Identifier, 1)
-            ]
-        );
     }
 
     #[test]

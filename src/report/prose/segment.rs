@@ -40,10 +40,11 @@ pub(super) struct Piece {
 
 impl Piece {
     /// How little is explained: nothing for what is known, and more for each group that is not.
+    /// A number that is nearly known explains less than two that are known.
     fn cost(&self, groups: usize) -> usize {
         match self.known {
             Known::As(_) => 0,
-            Known::Near(..) => 1,
+            Known::Near(..) => 2,
             Known::Nothing => 3 * groups,
         }
     }
@@ -153,6 +154,15 @@ impl<'l> Segmenter<'l> {
                 known: Known::As(known),
             };
         }
+        let rounded = self.rounded(run, part, &values, around.unit);
+        if !rounded.is_empty() {
+            return Piece {
+                range,
+                values,
+                around,
+                known: Known::As(rounded),
+            };
+        }
         let spaced = run
             .separators
             .get(part.start..part.end - 1)
@@ -171,6 +181,26 @@ impl<'l> Segmenter<'l> {
             around,
             known,
         }
+    }
+
+    /// The claims that a number is, rounded to the digits that it shows: only seconds and powers
+    /// of ten say that they may be rounded, as `6.9 s` and `33.7万` do.
+    fn rounded(
+        &self,
+        run: &Run,
+        part: &Range<usize>,
+        values: &[Decimal],
+        unit: Option<Unit>,
+    ) -> Vec<usize> {
+        let power = run.power.filter(|_| part.end == run.groups.len());
+        if power.is_none() && unit != Some(Unit::Seconds) {
+            return Vec::new();
+        }
+        let exponent = power.map_or(0, |power| power.exponent);
+        let claims = values
+            .iter()
+            .flat_map(|value| self.ledger.rounded(*value, exponent, unit));
+        claims.collect()
     }
 
     /// Whether a reading has more decimals than were published: it is then the other reading

@@ -44,6 +44,8 @@ pub enum Aside {
     Maths,
     /// They mark a footnote.
     Footnote,
+    /// They number a section.
+    Section,
     /// They are part of a name, such as `c1` or `o200k_base`.
     Identifier,
     /// They are part of an address, such as `https://…/2026`.
@@ -57,6 +59,7 @@ impl std::fmt::Display for Aside {
         f.write_str(match self {
             Self::Maths => "in formulas",
             Self::Footnote => "footnote marks",
+            Self::Section => "section numbers",
             Self::Identifier => "in names",
             Self::Address => "in addresses",
             Self::Markup => "in markup",
@@ -117,6 +120,11 @@ impl Visible {
         if !is_invisible(c) {
             self.glyphs.push(Glyph { c, at, kind });
         }
+    }
+
+    /// The glyphs from `start` on.
+    pub(super) fn since(&mut self, start: usize) -> &mut [Glyph] {
+        self.glyphs.get_mut(start..).unwrap_or_default()
     }
 
     /// Makes everything from the glyph `start` on an aside.

@@ -123,11 +123,27 @@ pub(super) fn surroundings(glyphs: &[Glyph], range: &Range<usize>) -> Surroundin
 /// How far a unit may stand from its number, in blanks.
 const NEAR: usize = 2;
 
+/// A blank between a number and its unit. A tab is none: it parts the cells of a table.
+const fn is_gap(c: char) -> bool {
+    is_blank(c) && c != '\t'
+}
+
+/// Units in other scripts than the Latin one.
+const WRITTEN: [(&str, Unit); 7] = [
+    ("мс", Unit::Ms),
+    ("сек", Unit::Seconds),
+    ("ミリ秒", Unit::Ms),
+    ("毫秒", Unit::Ms),
+    ("밀리초", Unit::Ms),
+    ("秒", Unit::Seconds),
+    ("초", Unit::Seconds),
+];
+
 fn unit_after(after: &[Glyph]) -> Option<Unit> {
     let blanks = after
         .iter()
         .take(NEAR)
-        .take_while(|glyph| is_blank(glyph.c))
+        .take_while(|glyph| is_gap(glyph.c))
         .count();
     let rest = after.get(blanks..)?;
     let first = rest.first()?.c;
@@ -140,6 +156,20 @@ fn unit_after(after: &[Glyph]) -> Option<Unit> {
             return Some(Unit::Usd);
         }
         _ => {}
+    }
+    if let Some((_, unit)) = WRITTEN.iter().find(|(sign, _)| {
+        let shown = rest.iter().map(|glyph| glyph.c);
+        shown.take(sign.chars().count()).eq(sign.chars())
+    }) {
+        return Some(*unit);
+    }
+    // In Cyrillic it is a preposition too, which a word follows.
+    if first == 'с'
+        && rest
+            .get(1)
+            .is_none_or(|next| !next.c.is_alphabetic() && !is_blank(next.c))
+    {
+        return Some(Unit::Seconds);
     }
     let word: String = rest
         .iter()
@@ -168,20 +198,19 @@ fn unit_before(before: &[Glyph]) -> Option<Unit> {
         .iter()
         .rev()
         .take(NEAR)
-        .take_while(|glyph| is_blank(glyph.c))
+        .take_while(|glyph| is_gap(glyph.c))
         .count();
     let sign = near.by_ref().nth(blanks)?;
+    // A sign after a number is that number's.
+    let follows_number = || {
+        let words = near.clone().skip_while(|c| matches!(c, 'U' | 'S'));
+        let mut rest = words.skip_while(|c| is_blank(*c));
+        rest.next().is_some_and(|c| digit(c).is_some())
+    };
     match sign {
-        '$' | '＄' => Some(Unit::Usd),
+        '$' | '＄' if blanks == 0 || !follows_number() => Some(Unit::Usd),
         // As Turkish and Basque write it.
-        '%' | '٪'
-            if blanks == 0
-                && near
-                    .find(|c| !is_blank(*c))
-                    .is_none_or(|c| digit(c).is_none()) =>
-        {
-            Some(Unit::Percent)
-        }
+        '%' | '٪' if blanks == 0 && !follows_number() => Some(Unit::Percent),
         'D' => {
             let word: Vec<char> = near.take(3).collect();
             let is_usd = matches!(word.as_slice(), ['S', 'U', rest @ ..] if !rest.iter().any(|c| is_latin(*c)));
@@ -259,6 +288,10 @@ mod tests {
             ("6,908ms", Unit::Ms),
             ("30000 ms.", Unit::Ms),
             ("1.2 s:", Unit::Seconds),
+            ("6,908ミリ秒", Unit::Ms),
+            ("1.2秒", Unit::Seconds),
+            ("506 мс", Unit::Ms),
+            ("(6,9 с)", Unit::Seconds),
         ] {
             assert_eq!(around(text).0, Some(unit), "{text}");
         }
@@ -269,6 +302,7 @@ mod tests {
             "88 tokens",
             "5 msx",
             "5 $x",
+            "9\t$1",
         ] {
             assert_ne!(
                 around(text).0,
@@ -277,6 +311,15 @@ mod tests {
             );
         }
         assert_eq!(around("5 sekunder").0, None);
+    }
+
+    #[test]
+    fn a_sign_after_a_number_is_not_the_next_ones() {
+        for text in ["0,005 $\t6", "0,005 $ 6", "0,005 US$ 6", "75 %\t6"] {
+            let glyphs = Visible::of(text, Markup::Plain).glyphs;
+            let last = glyphs.len() - 1..glyphs.len();
+            assert_eq!(surroundings(&glyphs, &last).unit, None, "{text}");
+        }
     }
 
     #[test]

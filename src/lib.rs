@@ -67,6 +67,8 @@ pub mod meter;
 #[cfg(feature = "cli")]
 pub mod probe;
 #[cfg(feature = "cli")]
+pub mod report;
+#[cfg(feature = "cli")]
 pub mod results;
 #[cfg(feature = "cli")]
 pub mod server;

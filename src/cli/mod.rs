@@ -11,6 +11,7 @@ mod meter;
 mod output;
 mod probe;
 mod progress;
+mod prose;
 mod run;
 mod schema;
 mod select;
@@ -39,6 +40,9 @@ enum Verb {
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
+    /// Find every number of a translation, and say which are wrong
+    #[command(after_help = prose::EXAMPLES)]
+    Prose(prose::ProseArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
     /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
@@ -86,6 +90,7 @@ pub fn main() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Prose(args) => prose::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),

@@ -24,6 +24,8 @@ const ORDER: &[&str] = &[
     "store",
     "results",
     "experiment",
+    "lab",
+    "report",
     "cli",
 ];
 

@@ -11,6 +11,7 @@ mod run;
 mod schema;
 mod select;
 mod signals;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -34,9 +35,12 @@ enum Verb {
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
+    /// Write every experiment's table, in 33 languages, as Markdown, HTML, CSV or LaTeX
+    #[command(after_help = tables::EXAMPLES)]
+    Tables(tables::TablesArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
-    /// List experiments, scenarios or prices
+    /// List experiments, scenarios, locales or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
     Schema(schema::SchemaArgs),
@@ -48,6 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
   loopmeter check                         # are the committed results still true?
+  loopmeter tables --locale all           # the tables in every language
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
 
 Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;
@@ -60,6 +65,7 @@ pub fn main() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Tables(args) => tables::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
-use crate::lab::publish::committed;
 use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
 use crate::results::RowSet;
 use crate::results::claims::ClaimOutcome;
@@ -108,7 +107,7 @@ fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabErr
     check
         .findings
         .extend(mismatches.into_iter().map(Finding::Digest));
-    match committed(experiment, lab) {
+    match Measured::read(experiment, &folder) {
         Ok(rows) => {
             let reading = Reading::of(experiment, &rows)?;
             check.table(&folder, &reading)?;

@@ -4,8 +4,8 @@ use crate::clock::ClockKind;
 use crate::experiment::{Execution, Experiment};
 use crate::files::{Commit, write_file};
 use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
+use crate::results::CsvFile;
 use crate::results::digest::write_digests;
-use crate::results::{CsvFile, RowSet, Schema};
 
 /// What was made.
 #[derive(Clone, Debug)]
@@ -67,16 +67,6 @@ fn read_back(experiment: &Experiment, lab: &Lab<'_>) -> Result<Option<Reading>, 
     if readout.table.is_none() && readout.claims.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Reading::of(experiment, &committed(experiment, lab)?)?))
-}
-
-/// The rows in an experiment's folder of results.
-pub(super) fn committed(experiment: &Experiment, lab: &Lab<'_>) -> Result<Measured, LabError> {
-    let folder = lab.folder(experiment);
-    let read =
-        |file: &str, columns: &[_]| RowSet::read_csv(&folder.join(file), Schema::Given(columns));
-    Ok(Measured {
-        cells: read(CELLS, &experiment.cell_columns())?,
-        turns: read(TURNS, &experiment.turn_columns())?,
-    })
+    let rows = Measured::read(experiment, &lab.folder(experiment))?;
+    Ok(Some(Reading::of(experiment, &rows)?))
 }

@@ -1,11 +1,13 @@
 //! From rows to what is read from them: the table, the fit, the claims.
 
+use std::path::Path;
+
 use crate::clock::ClockKind;
 use crate::experiment::{Execution, Experiment, RowKind};
-use crate::lab::{Lab, LabError};
+use crate::lab::{CELLS, Lab, LabError, TURNS};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;
-use crate::results::{Clocked, Figures, RowSet, Table};
+use crate::results::{Clocked, Figures, RowSet, Schema, Table, Words};
 
 /// The rows of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +43,40 @@ impl Measured {
     }
 }
 
+impl Measured {
+    /// The rows in an experiment's folder of results.
+    ///
+    /// # Errors
+    /// [`LabError::Read`] where a file is not there, or does not hold such rows.
+    pub fn read(experiment: &Experiment, folder: &Path) -> Result<Self, LabError> {
+        let read = |file: &str, columns: &[_]| {
+            RowSet::read_csv(&folder.join(file), Schema::Given(columns))
+        };
+        Ok(Self {
+            cells: read(CELLS, &experiment.cell_columns())?,
+            turns: read(TURNS, &experiment.turn_columns())?,
+        })
+    }
+
+    /// The rows of this kind.
+    #[must_use]
+    pub const fn rows(&self, kind: RowKind) -> &RowSet {
+        match kind {
+            RowKind::Cells => &self.cells,
+            RowKind::Turns => &self.turns,
+        }
+    }
+}
+
+/// Which clock made an experiment's rows.
+#[must_use]
+pub const fn clocked(experiment: &Experiment) -> Clocked {
+    match experiment.clock() {
+        ClockKind::Virtual => Clocked::Virtual,
+        ClockKind::Real => Clocked::Real,
+    }
+}
+
 /// The table of an experiment, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableTexts {
@@ -73,17 +109,10 @@ impl Reading {
         let settings = |path: &str| experiment.setting(path);
         let claims = evaluate(&readout.claims, sources, &settings);
         let table = readout.table.as_ref().map(|(spec, kind)| {
-            let rows = match kind {
-                RowKind::Cells => &measured.cells,
-                RowKind::Turns => &measured.turns,
-            };
-            let table = Table::build(spec, rows)?;
-            let clock = match experiment.clock() {
-                ClockKind::Virtual => Clocked::Virtual,
-                ClockKind::Real => Clocked::Real,
-            };
+            let table = Table::build(spec, measured.rows(*kind))?;
             let notes = notes(experiment, &measured.cells);
-            let markdown = table.to_markdown(&Figures::ENGLISH, clock, &notes);
+            let shown = table.shown(&Figures::ENGLISH, clocked(experiment));
+            let markdown = shown.with_notes(notes).to_markdown();
             let csv = table.to_rows()?.to_csv().map_err(LabError::Csv)?;
             let csv = String::from_utf8_lossy(&csv).into_owned();
             Ok::<_, LabError>(TableTexts { csv, markdown })
@@ -101,14 +130,13 @@ impl Reading {
 }
 
 /// Lines below the table: the fit, or why there is none.
-fn notes(experiment: &Experiment, cells: &RowSet) -> Vec<String> {
+fn notes(experiment: &Experiment, cells: &RowSet) -> Option<Words> {
     let spec = experiment.readout().fit.as_ref();
-    let note = spec.map(|spec| {
+    spec.map(|spec| {
         let (x, y) = (&spec.x, &spec.y);
-        match Fit::of_columns(cells, x, y) {
+        Words::Author(match Fit::of_columns(cells, x, y) {
             Ok(fit) => format!("`{y}` over N = `{x}`: {fit}"),
             Err(reason) => format!("`{y}` over N = `{x}`: no fit, because {reason}"),
-        }
-    });
-    note.into_iter().collect()
+        })
+    })
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::exit::{Exit, Failure};
@@ -58,9 +59,13 @@ pub(super) fn run(args: &TablesArgs) -> Result<Exit, Failure> {
         let table = ExperimentTable::of(experiment, &rows);
         tables.extend(table.map_err(|error| Failure::could_not_do(&error))?);
     }
-    // Writing waits for the disk, so languages are written side by side.
-    let done = tags.par_iter().map(|tag| args.write(tag, &tables));
-    done.collect::<Result<(), Failure>>()?;
+    // Writing waits for the disk, which takes many waiting writers at once: one per language.
+    let writers = ThreadPoolBuilder::new().num_threads(tags.len()).build();
+    let writers = writers.map_err(|error| Failure::could_not_do(&error))?;
+    writers.install(|| {
+        let done = tags.par_iter().map(|tag| args.write(tag, &tables));
+        done.collect::<Result<(), Failure>>()
+    })?;
     let files = tags.len().saturating_mul(tables.len());
     output::line(format_args!(
         "{} in {}; files in {}",

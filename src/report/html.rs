@@ -1,5 +1,7 @@
 //! A table as a fragment of HTML that can stand in any page.
 
+use std::fmt::Write as _;
+
 use crate::results::{Align, Direction, Shown, Words, visible};
 
 /// The table as a `figure` with its language and direction on it.
@@ -13,7 +15,7 @@ pub(super) fn figure(shown: &Shown, lang: &str) -> String {
         escape(lang)
     );
     if !shown.caption.text().is_empty() {
-        html += &format!("<caption>{}</caption>\n", words(shown, &shown.caption));
+        let _ = writeln!(html, "<caption>{}</caption>", words(shown, &shown.caption));
     }
     html += "<thead>\n";
     html += &row(shown, &shown.headings, "th scope=\"col\"", "th");
@@ -23,7 +25,7 @@ pub(super) fn figure(shown: &Shown, lang: &str) -> String {
     }
     html += "</tbody>\n</table>\n";
     for line in &shown.below {
-        html += &format!("<p><small>{}</small></p>\n", words(shown, line));
+        let _ = writeln!(html, "<p><small>{}</small></p>", words(shown, line));
     }
     html + "</figure>\n"
 }
@@ -36,7 +38,8 @@ fn row(shown: &Shown, cells: &[Words], open: &str, close: &str) -> String {
             Align::Right => "right",
         };
         let said = words(shown, cell);
-        html += &format!("<{open} style=\"text-align:{side}\">{said}</{close}>");
+        let style = format!("style=\"text-align:{side}\"");
+        let _ = write!(html, "<{open} {style}>{said}</{close}>");
     }
     html + "</tr>\n"
 }
@@ -47,8 +50,7 @@ fn words(shown: &Shown, words: &Words) -> String {
     match words {
         Words::Figure(text) if rtl => format!("<bdi dir=\"ltr\">{}</bdi>", escape(text)),
         Words::Figure(text) | Words::Own(text) => escape(text),
-        Words::Author(text) => isolated(text, rtl),
-        Words::Data(text) => isolated(text, rtl),
+        Words::Author(text) | Words::Data(text) => isolated(text, rtl),
     }
 }
 

@@ -1,5 +1,7 @@
 //! A table as LaTeX, for engines that read Unicode.
 
+use std::fmt::Write as _;
+
 use crate::results::{Align, Direction, Shown, Words, visible};
 
 /// What the document needs, as comments above the table.
@@ -15,14 +17,14 @@ pub(super) fn table(shown: &Shown) -> String {
     }
     latex += "\\begin{table}\n\\centering\n";
     if !shown.caption.text().is_empty() {
-        latex += &format!("\\caption{{{}}}\n", words(shown, &shown.caption));
+        let _ = writeln!(latex, "\\caption{{{}}}", words(shown, &shown.caption));
     }
     let columns = shown.aligned.iter().map(|align| match align {
         Align::Start => 'l',
         Align::Right => 'r',
     });
     let columns: String = columns.collect();
-    latex += &format!("\\begin{{tabular}}{{{columns}}}\n\\toprule\n");
+    let _ = writeln!(latex, "\\begin{{tabular}}{{{columns}}}\n\\toprule");
     latex += &row(shown, &shown.headings);
     latex += "\\midrule\n";
     for cells in &shown.rows {
@@ -30,10 +32,8 @@ pub(super) fn table(shown: &Shown) -> String {
     }
     latex += "\\bottomrule\n\\end{tabular}\n";
     for line in &shown.below {
-        latex += &format!(
-            "\n\\smallskip{{\\footnotesize {}\\par}}\n",
-            words(shown, line)
-        );
+        let said = words(shown, line);
+        let _ = writeln!(latex, "\n\\smallskip{{\\footnotesize {said}\\par}}");
     }
     latex + "\\end{table}\n"
 }

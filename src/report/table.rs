@@ -19,7 +19,7 @@ pub enum Format {
     Html,
     /// Values as the program reads them, under headings in the language
     Csv,
-    /// A `table` for LuaLaTeX or XeLaTeX, with booktabs
+    /// A `table` of LaTeX with booktabs, for engines that read Unicode
     Latex,
 }
 

@@ -48,6 +48,10 @@ impl Shown {
             Words::Figure(text) if rtl && !text.chars().all(char::is_numeric) => {
                 format!("\u{2066}{text}\u{2069}")
             }
+            // Whoever guesses the direction by the first letter has to guess right.
+            Words::Own(text) if rtl && text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                format!("\u{200f}{text}")
+            }
             Words::Figure(text) | Words::Own(text) => text.clone(),
             Words::Author(text) => one_line(text),
             Words::Data(text) if rtl => format!("\u{2068}{}\u{2069}", escape(text)),

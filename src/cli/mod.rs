@@ -35,7 +35,7 @@ enum Verb {
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
-    /// Write every experiment's table, in 33 languages, as Markdown, HTML, CSV or LaTeX
+    /// Write the tables in the readers' languages, as Markdown, HTML, CSV or LaTeX
     #[command(after_help = tables::EXAMPLES)]
     Tables(tables::TablesArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list

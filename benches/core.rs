@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use loopmeter::clock::{Signal, VirtualClock};
-use loopmeter::experiment::{Execution, Experiments, Go, Host};
+use loopmeter::experiment::{Execution, Experiments, Host};
 use loopmeter::message::to_json;
 use loopmeter::pricing::{CHAPTER_PRICE, PriceList};
 use loopmeter::provider::Scripted;
@@ -87,7 +87,8 @@ fn sweep(criterion: &mut Criterion) {
                 let execution = Execution {
                     jobs,
                     host: &host,
-                    progress: &mut |_| Go::On,
+                    progress: &mut |_| (),
+                    stop: &|| false,
                 };
                 let mut rows = 0_usize;
                 let taken =

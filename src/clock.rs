@@ -143,6 +143,16 @@ impl Signal {
     }
 }
 
+/// The time of day, since the first second of 1970; nothing if the machine's clock is before it.
+/// Only what the outside world dates needs it: a run has its [`Clock`].
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the home of the real clock")]
+pub fn since_1970() -> Duration {
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
 /// Time that passes only when somebody waits: exact to the nanosecond, and instant.
 #[derive(Debug, Default)]
 pub struct VirtualClock {

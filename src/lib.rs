@@ -63,6 +63,12 @@ pub mod experiment;
 #[cfg(feature = "cli")]
 pub mod lab;
 #[cfg(feature = "cli")]
+pub mod meter;
+#[cfg(feature = "cli")]
+pub mod probe;
+#[cfg(feature = "cli")]
 pub mod report;
 #[cfg(feature = "cli")]
 pub mod results;
+#[cfg(feature = "cli")]
+pub mod server;

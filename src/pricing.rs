@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Document, Findings, Problems};
+use crate::document::{Document, Problems};
 use crate::message::Usage;
 use crate::money::{MoneyError, PicoUsd};
 
@@ -82,8 +82,9 @@ impl PriceList {
     /// # Errors
     /// All [`Problems`] of the file.
     pub fn from_document(document: &Document) -> Result<Self, Problems> {
-        let file: PriceFile = document.decode()?;
-        let mut findings = Findings::new(document);
+        let mended = document.mended::<PriceFile>();
+        let file: PriceFile = mended.decode()?;
+        let mut findings = mended.findings();
         let mut prices: Vec<Price> = Vec::new();
         for (at, entry) in file.price.into_iter().enumerate() {
             let pointer = |key: &str| format!("/price/{at}/{key}");

@@ -10,10 +10,13 @@ use crate::clock::ClockKind;
 use crate::files::{WriteError, write_file};
 use crate::message::to_json;
 use crate::provider::Latency;
+use crate::provider::wire::Delivery;
 use crate::run::RunState;
 
 /// The version of the record's format. A record of a newer version is refused, not guessed at.
-pub const FORMAT: u32 = 1;
+///
+/// Format 2 added runs against an endpoint; a record of format 1 reads as one of a scenario.
+pub const FORMAT: u32 = 2;
 
 const RECORD: &str = "run.json";
 const WORKSPACE: &str = "workspace";
@@ -32,17 +35,38 @@ pub enum CatalogKind {
     IdempotencyKeys,
 }
 
+/// Who answers a run's requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Model {
+    /// A scripted model.
+    Scripted {
+        /// The scenario's name.
+        scenario: String,
+        /// The scenario's text, so that a later change of the file does not change the run.
+        scenario_toml: String,
+        /// How long the model thinks.
+        latency: Latency,
+    },
+    /// A model behind an endpoint. The key is not stored: it is read anew from the environment.
+    Endpoint {
+        /// The endpoint's base URL.
+        base_url: String,
+        /// The model's name there.
+        model: String,
+        /// How replies travel.
+        delivery: Delivery,
+    },
+}
+
 /// What a run was started with, beside what its state holds: enough to take it up elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The scenario's text, so that a later change of the file does not change the run.
-    pub scenario_toml: String,
+    /// Who answers.
+    #[serde(flatten)]
+    pub model: Model,
     /// Which tools the run has.
     pub catalog: CatalogKind,
-    /// How long the scripted model thinks.
-    pub latency: Latency,
     /// Whose time the run takes.
     pub clock: ClockKind,
 }
@@ -298,5 +322,39 @@ fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io {
         path: path.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_of_format_1_reads_as_one_of_a_scenario() {
+        let text = r#"{"scenario":"plan","scenario_toml":"x","catalog":"chapter","latency":{"distribution":"constant","ms":5},"clock":"real"}"#;
+        let launch: Launch = serde_json::from_str(text).unwrap();
+        let model = Model::Scripted {
+            scenario: "plan".to_owned(),
+            scenario_toml: "x".to_owned(),
+            latency: Latency::Constant { ms: 5 },
+        };
+        assert_eq!(launch.model, model);
+    }
+
+    #[test]
+    fn a_launch_against_an_endpoint_is_stored_in_three_words_and_reads_back() {
+        let launch = Launch {
+            model: Model::Endpoint {
+                base_url: "http://h/v1".to_owned(),
+                model: "m".to_owned(),
+                delivery: Delivery::StreamedWithUsage,
+            },
+            catalog: CatalogKind::Chapter,
+            clock: ClockKind::Real,
+        };
+        let text = to_json(&launch);
+        let expected = r#"{"base_url":"http://h/v1","model":"m","delivery":"streamed_with_usage","catalog":"chapter","clock":"real"}"#;
+        assert_eq!(text, expected);
+        assert_eq!(serde_json::from_str::<Launch>(&text).unwrap(), launch);
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::event::{Event, Observer};
-use crate::message::{FinishReason, to_json};
+use crate::event::{Attempt, Event, Metering, Observer, UsageSource};
+use crate::message::{FinishReason, Usage, to_json};
 use crate::money::PicoUsd;
 
 /// Writes events as JSON lines; flushed line by line, so that a killed run leaves whole lines.
@@ -60,6 +60,7 @@ struct Line<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fields<'a> {
+    Attempt(AttemptLine),
     Turn {
         turn: u32,
         prompt_tokens: u64,
@@ -68,6 +69,10 @@ enum Fields<'a> {
         #[serde(rename = "costUsd")]
         cost_usd: Option<Box<RawValue>>,
         finish: Option<&'static str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        counted: Option<Counted>,
+        #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
+        first_token_ms: Option<u64>,
     },
     ToolStart {
         #[serde(rename = "toolName")]
@@ -103,12 +108,60 @@ enum Fields<'a> {
     },
 }
 
+#[derive(Serialize)]
+struct AttemptLine {
+    turn: u32,
+    number: u32,
+    outcome: &'static str,
+    status: Option<u16>,
+    #[serde(rename = "waitedMs")]
+    waited_ms: u64,
+    ms: u64,
+}
+
+impl AttemptLine {
+    fn new(turn: u32, attempt: &Attempt) -> Self {
+        Self {
+            turn,
+            number: attempt.number,
+            outcome: attempt.outcome.as_str(),
+            status: attempt.outcome.status(),
+            waited_ms: millis(attempt.waited),
+            ms: millis(attempt.took),
+        }
+    }
+}
+
+/// Our own count of a turn's tokens, written where the provider's differs or is missing.
+#[derive(Serialize)]
+struct Counted {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    /// Whether the turn is billed by it, because the provider did not say.
+    billed: bool,
+}
+
+impl Counted {
+    fn of(usage: &Usage, metering: &Metering) -> Option<Self> {
+        let tokens = |usage: &Usage| (usage.prompt_tokens, usage.completion_tokens);
+        let billed = metering.source == UsageSource::Counted;
+        let counted = tokens(&metering.counted);
+        (billed || counted != tokens(usage)).then_some(Self {
+            prompt_tokens: counted.0,
+            completion_tokens: counted.1,
+            billed,
+        })
+    }
+}
+
 impl<'a> Line<'a> {
     fn new(run_id: &'a str, event: &'a Event) -> Self {
         let fields = match event {
+            Event::Attempt { turn, attempt } => Fields::Attempt(AttemptLine::new(*turn, attempt)),
             Event::Turn {
                 turn,
                 usage,
+                metering,
                 cost,
                 finish,
                 ..
@@ -119,6 +172,8 @@ impl<'a> Line<'a> {
                 total_tokens: usage.total_tokens(),
                 cost_usd: dollars(*cost),
                 finish: finish.map(FinishReason::as_str),
+                counted: Counted::of(usage, metering),
+                first_token_ms: metering.first_token.map(millis),
             },
             Event::ToolStart {
                 tool_name,
@@ -134,14 +189,11 @@ impl<'a> Line<'a> {
                 tool_name,
                 took,
                 ok,
-            } => {
-                let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-                Fields::ToolResult {
-                    tool_name,
-                    ms,
-                    ok: *ok,
-                }
-            }
+            } => Fields::ToolResult {
+                tool_name,
+                ms: millis(*took),
+                ok: *ok,
+            },
             Event::ApprovalRequired {
                 tool_name,
                 args,
@@ -167,6 +219,10 @@ impl<'a> Line<'a> {
     }
 }
 
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Dollars as a JSON number with every digit, not rounded through a float.
 fn dollars(cost: PicoUsd) -> Option<Box<RawValue>> {
     RawValue::from_string(cost.to_shortest()).ok()
@@ -175,7 +231,15 @@ fn dollars(cost: PicoUsd) -> Option<Box<RawValue>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Usage;
+    use crate::event::AttemptOutcome;
+
+    fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
+        Usage {
+            prompt_tokens,
+            completion_tokens,
+            ..Usage::default()
+        }
+    }
 
     fn trace(events: &[Event]) -> String {
         let mut writer = TraceWriter::new(Vec::new());
@@ -196,6 +260,11 @@ mod tests {
                     completion_tokens: 29,
                     ..Usage::default()
                 },
+                metering: Metering::reported(Usage {
+                    prompt_tokens: 269,
+                    completion_tokens: 29,
+                    ..Usage::default()
+                }),
                 cost: PicoUsd::from_pico(1_570_000_000),
                 finish: Some(FinishReason::ToolCalls),
                 provider: Duration::from_millis(9),
@@ -234,6 +303,40 @@ mod tests {
 {"runId":"n1","type":"tool_result","toolName":"read_file","ms":1,"ok":false}
 {"runId":"n1","type":"approval_required","toolName":"read_file","args":"{}","callId":"c2"}
 {"runId":"n1","type":"run_stopped","status":"interrupted","reason":"approval","turns":2,"costUsd":0.00157}
+"#
+        );
+    }
+
+    #[test]
+    fn what_only_a_wire_can_say_is_written_only_where_there_is_one() {
+        let (reported, counted) = (usage(30, 4), usage(7, 2));
+        let lines = trace(&[
+            Event::Attempt {
+                turn: 1,
+                attempt: Attempt {
+                    number: 2,
+                    outcome: AttemptOutcome::Refused { status: 429 },
+                    waited: Duration::from_millis(20),
+                    took: Duration::from_millis(3),
+                },
+            },
+            Event::Turn {
+                turn: 1,
+                usage: reported,
+                metering: Metering {
+                    counted,
+                    source: UsageSource::Reported,
+                    first_token: Some(Duration::from_millis(5)),
+                },
+                cost: PicoUsd::ZERO,
+                finish: None,
+                provider: Duration::ZERO,
+            },
+        ]);
+        assert_eq!(
+            lines,
+            r#"{"runId":"n1","type":"attempt","turn":1,"number":2,"outcome":"refused","status":429,"waitedMs":20,"ms":3}
+{"runId":"n1","type":"turn","turn":1,"prompt_tokens":30,"completion_tokens":4,"total_tokens":34,"costUsd":0,"finish":null,"counted":{"prompt_tokens":7,"completion_tokens":2,"billed":false},"firstTokenMs":5}
 "#
         );
     }

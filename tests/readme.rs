@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use loopmeter::experiment::{Experiments, Go, Host};
+use loopmeter::experiment::{Experiments, Host};
 use loopmeter::lab::{Lab, Measured, Reading};
 
 const BEGIN: &str = "<!-- figures: rewritten by `UPDATE=1 cargo test --test readme` -->\n";
@@ -32,7 +32,8 @@ fn figures() -> String {
             results: Path::new("."),
             jobs: 1,
             host: &host,
-            progress: &mut |_, _| Go::On,
+            progress: &mut |_, _| (),
+            stop: &|| false,
         };
         let rows = Measured::of(experiment, &mut lab).unwrap();
         for claim in Reading::of(experiment, &rows).unwrap().claims {

@@ -35,7 +35,8 @@ pub(super) struct CheckArgs {
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let selected = args.selection.load()?;
     let host = Host::here();
-    let progress = Progress::new(Interrupt::listen());
+    let interrupt = Interrupt::listen();
+    let progress = Progress::new();
     let (mut experiments, mut claims, mut findings) = (0_u64, 0_u64, 0_u64);
     for experiment in selected.iter() {
         let mut show = |experiment: &Experiment, done| progress.show(experiment, done);
@@ -44,6 +45,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             jobs: args.jobs.count(),
             host: &host,
             progress: &mut show,
+            stop: &|| interrupt.is_requested(),
         };
         let checked = check(experiment, &mut lab);
         progress.clear();

@@ -4,35 +4,45 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use crate::document::{Problems, ReadError};
+use crate::experiment::LoadError;
 use crate::scenario::ScenarioError;
 use crate::store::StoreError;
 
-/// The exit codes, a contract with scripts.
+/// The exit codes, a contract with scripts: 0, 1, 2, 3 and 130 in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// Everything was done; a run reached one of its exits, whichever.
-    Fine = 0,
+    Fine,
     /// A check or a claim does not hold.
-    DoesNotHold = 1,
+    DoesNotHold,
     /// The input or the usage is wrong.
-    WrongInput = 2,
+    WrongInput,
     /// The work could not be done: files, endpoints.
-    CouldNotDo = 3,
+    CouldNotDo,
     /// Stopped by SIGINT or SIGTERM.
-    Stopped = 130,
+    Stopped,
+    /// A metered command's own code, or one that says how it was ended.
+    OfCommand(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::DoesNotHold => 1,
+            Exit::WrongInput => 2,
+            Exit::CouldNotDo => 3,
+            Exit::Stopped => 130,
+            Exit::OfCommand(code) => code,
+        })
     }
 }
 
 /// Why a verb ends early, and with which code.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Problems in a text that the user wrote, each with its place.
-    Problems(Problems),
+    /// Problems in texts that the user wrote, each with its place before it.
+    InTexts(String),
     /// The input or the usage is wrong.
     WrongInput(String),
     /// The work could not be done.
@@ -44,7 +54,7 @@ impl Failure {
     #[must_use]
     pub(super) const fn exit(&self) -> Exit {
         match self {
-            Self::Problems(_) | Self::WrongInput(_) => Exit::WrongInput,
+            Self::InTexts(_) | Self::WrongInput(_) => Exit::WrongInput,
             Self::CouldNotDo(_) => Exit::CouldNotDo,
         }
     }
@@ -79,16 +89,19 @@ fn chain(error: &dyn Error) -> String {
 
 impl From<Problems> for Failure {
     fn from(problems: Problems) -> Self {
-        Self::Problems(problems)
+        Self::InTexts(format!("{problems:#}"))
     }
 }
 
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Invalid(problems) => Self::Problems(problems),
-            other => Self::wrong_input(&other),
-        }
+        Self::InTexts(format!("{error:#}"))
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::InTexts(format!("{error:#}"))
     }
 }
 

@@ -3,13 +3,18 @@
 
 mod agent;
 mod check;
+mod endpoint;
+mod environment;
 mod exit;
 mod list;
+mod meter;
 mod output;
+mod probe;
 mod progress;
 mod run;
 mod schema;
 mod select;
+mod serve;
 mod signals;
 mod tables;
 
@@ -40,6 +45,15 @@ enum Verb {
     Tables(tables::TablesArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
+    /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
+    /// Run somebody's agent against the scripted model, and print its bill
+    #[command(after_help = meter::EXAMPLES)]
+    Meter(meter::MeterArgs),
+    /// Run somebody's agent through a battery of checks, and print its report card
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(Box<probe::ProbeArgs>),
     /// List experiments, scenarios, locales or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
@@ -54,6 +68,16 @@ Examples:
   loopmeter check                         # are the committed results still true?
   loopmeter tables --locale all           # the tables in every language
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
+  loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
+  loopmeter meter -- python agent.py      # what does my agent cost?
+  loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
+  LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
+
+Environment:
+  LLM_BASE_URL, LLM_MODEL, LLM_API_KEY    the endpoint of `agent start --provider endpoint` and of
+                                          experiments that ask a real model; the key is sent as a
+                                          bearer token, and never stored or printed.
+  LLM_SERVER                              what serves it, in which version: words for the rows.
 
 Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;
 3 the work could not be done; 130 stopped by a signal.";
@@ -67,6 +91,9 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Tables(args) => tables::run(&args),
         Verb::Agent(args) => agent::run(args),
+        Verb::Serve(args) => serve::run(&args),
+        Verb::Meter(args) => meter::run(&args),
+        Verb::Probe(args) => probe::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),
@@ -77,7 +104,7 @@ pub fn main() -> ExitCode {
 /// Tells what went wrong, and where, on standard error.
 fn report(failure: &Failure) -> Exit {
     match failure {
-        Failure::Problems(problems) => output::note(format_args!("{problems}")),
+        Failure::InTexts(problems) => output::note(problems),
         Failure::WrongInput(message) | Failure::CouldNotDo(message) => {
             output::note(format_args!("error: {message}"));
         }

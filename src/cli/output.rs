@@ -5,14 +5,14 @@ use std::io::{self, IsTerminal, Write};
 
 use super::exit::Failure;
 
-/// Writes a line of results.
+/// Writes a line of results. What is shown may be anybody's text, so it cannot command a terminal.
 ///
 /// # Errors
 /// [`Failure::CouldNotDo`] where standard output takes no more; a closed pipe, as `| head`
 /// leaves it, is no failure.
 pub(super) fn line(text: impl Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    match writeln!(out, "{}", harmless(&text)).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::CouldNotDo(
             format!("cannot write to standard output: {error}"),
         )),
@@ -22,7 +22,14 @@ pub(super) fn line(text: impl Display) -> Result<(), Failure> {
 
 /// Writes a diagnostic line. Where even that cannot be written there is nobody left to tell.
 pub(super) fn note(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", harmless(&text));
+}
+
+/// The text without control characters other than line breaks and tabs.
+fn harmless(text: &dyn Display) -> String {
+    let is_control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let text = text.to_string();
+    text.replace(is_control, "\u{fffd}")
 }
 
 /// Whether somebody watches standard error, so that progress is worth drawing.

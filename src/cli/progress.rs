@@ -3,17 +3,15 @@
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::output;
-use super::signals::Interrupt;
-use crate::experiment::{Experiment, Go};
+use crate::experiment::Experiment;
 
 /// A bar that shows the experiment at work; nothing is drawn where nobody watches.
 pub(super) struct Progress {
     bar: ProgressBar,
-    interrupt: Interrupt,
 }
 
 impl Progress {
-    pub(super) fn new(interrupt: Interrupt) -> Self {
+    pub(super) fn new() -> Self {
         let bar = if output::is_watched() {
             ProgressBar::new(0)
         } else {
@@ -23,19 +21,14 @@ impl Progress {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Self { bar, interrupt }
+        Self { bar }
     }
 
-    /// Shows that `done` runs of `experiment` are done; says whether to go on.
-    pub(super) fn show(&self, experiment: &Experiment, done: u64) -> Go {
+    /// Shows that `done` runs of `experiment` are done.
+    pub(super) fn show(&self, experiment: &Experiment, done: u64) {
         self.bar.set_length(experiment.runs());
         self.bar.set_message(experiment.name().to_owned());
         self.bar.set_position(done);
-        if self.interrupt.is_requested() {
-            Go::Stop
-        } else {
-            Go::On
-        }
     }
 
     /// Takes the bar off the screen, so that results can be printed.

@@ -48,9 +48,11 @@ struct Tally {
 
 /// Does what `args` ask for.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let selected = args.selection.load()?;
+    let mut selected = args.selection.load()?;
+    selected.give_endpoint()?;
     let host = Host::here();
-    let progress = Progress::new(Interrupt::listen());
+    let interrupt = Interrupt::listen();
+    let progress = Progress::new();
     let mut tally = Tally::default();
     for experiment in selected.iter() {
         if selected.skips(experiment) {
@@ -63,6 +65,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             jobs: args.jobs.count(),
             host: &host,
             progress: &mut show,
+            stop: &|| interrupt.is_requested(),
         };
         let published = publish(experiment, &mut lab);
         progress.clear();
@@ -139,7 +142,8 @@ impl Tally {
         ))?;
         if !self.skipped.is_empty() {
             output::line(format_args!(
-                "skipped, on the real clock: {} (run them by --only NAME, or all with --real)",
+                "skipped, on the real clock or without an endpoint: {} (run them by --only NAME, or all \
+                 with --real)",
                 self.skipped.join(", ")
             ))?;
         }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::endpoint;
+use super::environment::{BASE_URL, MODEL};
 use super::exit::Failure;
 use crate::clock::ClockKind;
-use crate::document::{Problems, ReadError};
-use crate::experiment::{Experiment, Experiments, LoadError};
+use crate::experiment::{Experiment, Experiments};
 
 /// Which experiments, and whether those on the real clock are meant.
 #[derive(Debug, Args)]
@@ -34,15 +35,15 @@ pub(super) struct Which {
 /// How many cells at a time.
 #[derive(Debug, Args)]
 pub(super) struct Jobs {
-    /// How many cells to run at a time [default: the number of cores]
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    /// How many cells to run at a time, 256 at most [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
 }
 
 impl Jobs {
     pub(super) fn count(&self) -> usize {
-        let cores = || std::thread::available_parallelism().ok();
-        self.jobs.or_else(cores).map_or(1, NonZeroUsize::get)
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(cores, usize::from)
     }
 }
 
@@ -52,6 +53,8 @@ pub(super) struct Selected {
     only: Vec<String>,
     real: bool,
     named: bool,
+    /// Nobody named a real model.
+    without_endpoint: bool,
 }
 
 impl Selection {
@@ -96,6 +99,7 @@ impl Which {
             only: self.only.clone(),
             real: false,
             named,
+            without_endpoint: false,
         })
     }
 }
@@ -110,37 +114,46 @@ impl Selected {
             .filter(move |experiment| meant(experiment.name()))
     }
 
-    /// Whether an experiment is only run when asked for, and was not.
-    pub(super) fn skips(&self, experiment: &Experiment) -> bool {
-        match experiment.clock() {
-            ClockKind::Virtual => false,
-            ClockKind::Real => !self.real && self.only.is_empty() && !self.named,
+    /// Gives the experiments that ask a real model the one that the environment names. Without
+    /// one, those are skipped unless they were asked for by name.
+    pub(super) fn give_endpoint(&mut self) -> Result<(), Failure> {
+        let asked: Vec<String> = self
+            .iter()
+            .filter(|experiment| experiment.needs_endpoint() && !self.skips(experiment))
+            .map(|experiment| experiment.name().to_owned())
+            .collect();
+        let Some(first) = asked.first() else {
+            return Ok(());
+        };
+        match endpoint::from_environment()? {
+            Some(endpoint) => self.experiments.give_endpoint(&endpoint),
+            None if self.is_specific() => {
+                return Err(Failure::WrongInput(format!(
+                    "{first} asks a real model: set {BASE_URL} to where one is, such as \
+                     http://127.0.0.1:8080/v1, and {MODEL} to its name there"
+                )));
+            }
+            None => self.without_endpoint = true,
         }
+        Ok(())
+    }
+
+    /// Whether an experiment is only run when asked for, and was not, or lacks its endpoint.
+    pub(super) fn skips(&self, experiment: &Experiment) -> bool {
+        let lacks = self.without_endpoint && experiment.needs_endpoint();
+        match experiment.clock() {
+            ClockKind::Virtual => lacks,
+            ClockKind::Real => lacks || !self.real && !self.is_specific(),
+        }
+    }
+
+    /// Whether single experiments were named.
+    fn is_specific(&self) -> bool {
+        self.named || !self.only.is_empty()
     }
 
     /// The names of all experiments that were read.
     pub(super) fn names(&self) -> Vec<&str> {
         self.experiments.names()
-    }
-}
-
-impl From<LoadError> for Failure {
-    fn from(error: LoadError) -> Self {
-        let problems = error.errors().iter().filter_map(|error| match error {
-            ReadError::Invalid(problems) => Some(problems),
-            _ => None,
-        });
-        let all: Vec<_> = problems.flat_map(Problems::iter).cloned().collect();
-        match Problems::check(all) {
-            Err(problems)
-                if error
-                    .errors()
-                    .iter()
-                    .all(|e| matches!(e, ReadError::Invalid(_))) =>
-            {
-                Self::Problems(problems)
-            }
-            _ => Self::WrongInput(error.to_string()),
-        }
     }
 }

@@ -1,26 +1,37 @@
 //! SIGINT and SIGTERM, which end work that can be ended.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 
 /// Whether somebody asked the process to stop; clones share the answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens from now on, on a thread of its own, for work that does not await.
+    /// Listens on a thread of its own, for work that does not await; what comes after this
+    /// returns is heard.
     pub(super) fn listen() -> Self {
         let interrupt = Self::default();
         let heard = interrupt.clone();
+        let (listening, until_listening) = mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
             if let Ok(runtime) = runtime {
-                runtime.block_on(interrupted());
+                runtime.block_on(async {
+                    let interrupted = interrupted();
+                    // Nobody waits for this any more only where nothing is left to interrupt.
+                    let _ = listening.send(());
+                    interrupted.await;
+                });
                 heard.0.store(true, Ordering::SeqCst);
             }
         });
+        // An error says that the thread cannot listen; signals then end the process, as ever.
+        let _ = until_listening.recv();
         interrupt
     }
 
@@ -30,27 +41,55 @@ impl Interrupt {
     }
 }
 
-/// Waits for SIGINT or SIGTERM and returns its name.
-#[cfg(unix)]
-pub(super) async fn interrupted() -> &'static str {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = int.recv() => "SIGINT",
-        _ = term.recv() => "SIGTERM",
+/// Listens for SIGINT and SIGTERM from this call on; the future is the name of the first. It is
+/// for calls within a runtime.
+pub(super) fn interrupted() -> impl Future<Output = &'static str> {
+    let signals = Signals::register();
+    async {
+        match signals {
+            Ok(signals) => signals.next().await,
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 
-/// Waits for Ctrl-C.
-#[cfg(not(unix))]
-pub(super) async fn interrupted() -> &'static str {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => "Ctrl-C",
-        Err(_) => std::future::pending().await,
+/// SIGINT and SIGTERM, heard from when they are registered.
+#[cfg(unix)]
+struct Signals {
+    int: tokio::signal::unix::Signal,
+    term: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn register() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            int: signal(SignalKind::interrupt())?,
+            term: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(mut self) -> &'static str {
+        tokio::select! {
+            _ = self.int.recv() => "SIGINT",
+            _ = self.term.recv() => "SIGTERM",
+        }
+    }
+}
+
+/// Ctrl-C.
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn register() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(mut self) -> &'static str {
+        self.0.recv().await;
+        "Ctrl-C"
     }
 }

@@ -54,7 +54,13 @@ pub(super) fn run(args: &TablesArgs) -> Result<Exit, Failure> {
     let tags = args.tags()?;
     let selected = args.which.load()?;
     let mut tables = Vec::new();
+    let mut without_rows = Vec::new();
     for experiment in selected.iter() {
+        // What was not asked for and runs only when asked for need not have run.
+        if selected.skips(experiment) && !has_rows(experiment, &args.results) {
+            without_rows.push(experiment.name());
+            continue;
+        }
         let rows = read(experiment, &args.results)?;
         let table = ExperimentTable::of(experiment, &rows);
         tables.extend(table.map_err(|error| Failure::could_not_do(&error))?);
@@ -73,6 +79,12 @@ pub(super) fn run(args: &TablesArgs) -> Result<Exit, Failure> {
         counted(u64::try_from(tags.len()).unwrap_or(u64::MAX), "language"),
         args.out.display()
     ))?;
+    if !without_rows.is_empty() {
+        output::line(format_args!(
+            "skipped, without rows: {} (`loopmeter run --only NAME` makes them)",
+            without_rows.join(", ")
+        ))?;
+    }
     Ok(Exit::Fine)
 }
 
@@ -109,7 +121,7 @@ impl TablesArgs {
 /// The rows of an experiment; without them there is a verb that makes them.
 fn read(experiment: &Experiment, results: &Path) -> Result<Measured, Failure> {
     let folder = results.join(experiment.name());
-    if !folder.join(CELLS).is_file() {
+    if !has_rows(experiment, results) {
         return Err(Failure::WrongInput(format!(
             "{}: there are no rows of {name}; `loopmeter run --only {name}` makes them",
             folder.display(),
@@ -117,4 +129,8 @@ fn read(experiment: &Experiment, results: &Path) -> Result<Measured, Failure> {
         )));
     }
     Measured::read(experiment, &folder).map_err(|error| Failure::wrong_input(&error))
+}
+
+fn has_rows(experiment: &Experiment, results: &Path) -> bool {
+    results.join(experiment.name()).join(CELLS).is_file()
 }

@@ -2,12 +2,18 @@
 //!
 //! A file becomes a JSON value plus the place of every key and value in the text. The value is
 //! checked against the JSON Schema of the type that it should become, which finds every unknown
-//! key and wrong value in one go; what a schema cannot say, the caller checks and reports through
-//! [`Findings`], at the same kind of place.
+//! key and wrong value in one go; what a schema cannot say, the caller checks in the [`Mended`]
+//! document and reports through [`Findings`], at the same kind of place.
 
+mod excerpt;
+#[cfg(test)]
+pub(crate) mod faults;
+mod findings;
+mod mend;
 mod problem;
 mod read;
 mod schema;
+mod stand_in;
 mod tree;
 mod wording;
 
@@ -20,13 +26,14 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use self::problem::{Findings, Problem, Problems};
+pub use self::findings::Findings;
+pub use self::mend::Mended;
+pub use self::problem::{Problem, Problems};
 pub use self::read::{MAX_BYTES, ReadError};
 pub use self::schema::{property_schema, schema_of};
 pub use self::wording::suggest;
 
 use self::problem::Source;
-use self::schema::{Fault, Part};
 
 /// A TOML text whose syntax is right, with the place of everything in it.
 #[derive(Clone, Debug)]
@@ -80,25 +87,14 @@ impl Document {
     ///
     /// Every key and value that `T` does not take.
     pub fn decode<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problems> {
-        let mut problems: Vec<Problem> = self.unusable.values().cloned().collect();
-        problems.extend(self.check_against("", &self.json, &schema_of::<T>()));
-        Problems::check(problems)?;
-        serde_json::from_value(self.json.clone())
-            .map_err(|error| Problems::one(self.problem("", &error.to_string(), None)))
-    }
-
-    /// Checks `value` against `schema` as if it stood at `pointer`, and reports every mismatch
-    /// there: a swept value, for example, against the schema of the setting that it sweeps.
-    #[must_use]
-    pub fn check_against(&self, pointer: &str, value: &Value, schema: &Value) -> Vec<Problem> {
-        schema::faults(value, schema)
-            .iter()
-            .filter_map(|fault| self.located(pointer, fault))
-            .collect()
+        let mended = self.mended::<T>();
+        let value = mended.decode()?;
+        mended.findings().finish()?;
+        Ok(value)
     }
 
     /// The text as JSON. `null`, which TOML does not have, stands for what JSON does not have: a
-    /// date, or a number that is not finite; [`Document::decode`] reports those.
+    /// date, or a number that is not finite; [`Document::mended`] reports those.
     #[must_use]
     pub const fn json(&self) -> &Value {
         &self.json
@@ -159,25 +155,17 @@ impl Document {
             pointer = pointer.rsplit_once('/')?.0;
         }
     }
-
-    /// The fault as a problem, unless it only says again that a value is unusable.
-    fn located(&self, prefix: &str, fault: &Fault) -> Option<Problem> {
-        let pointer = format!("{prefix}{}", fault.pointer);
-        if self.unusable.contains_key(&pointer) {
-            return None;
-        }
-        let help = fault.help.as_deref();
-        Some(match fault.part {
-            Part::Key => self.problem_with_key(&pointer, &fault.message, help),
-            Part::Value => self.problem(&pointer, &fault.message, help),
-        })
-    }
 }
 
 /// The JSON pointer of `key` in the table at `pointer`.
 #[must_use]
 pub fn child(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The JSON pointer of the table or list in which the value at `pointer` stands.
+fn parent(pointer: &str) -> &str {
+    pointer.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
 #[cfg(test)]

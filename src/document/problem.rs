@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Document;
+use super::excerpt::Excerpt;
 
 /// Bytes between two counted places of a text: with them, the column of each of many problems on
 /// one very long line is found in constant time.
@@ -50,9 +50,14 @@ impl Source {
     /// The line and the column, counted from 1, the column in characters.
     fn position(&self, offset: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= offset);
-        let start = self.line_starts.get(line.saturating_sub(1));
-        let start = start.copied().unwrap_or(0);
+        let start = self.line_start(line);
         (line, self.chars_to(offset) - self.chars_to(start) + 1)
+    }
+
+    /// Where a line, counted from 1, begins.
+    fn line_start(&self, line: usize) -> usize {
+        let start = self.line_starts.get(line.saturating_sub(1));
+        start.copied().unwrap_or(0)
     }
 
     /// How many characters begin before `offset`.
@@ -123,9 +128,15 @@ impl Problem {
     pub fn source(&self) -> &str {
         &self.source.text
     }
+
+    fn excerpt(&self) -> Excerpt {
+        let start = self.source.line_start(self.line);
+        Excerpt::new(&self.source.text, (self.line, start), &self.span)
+    }
 }
 
-/// `file:line:column: message`, and the help on a second line.
+/// `file:line:column: message`, and the help on a second line. The alternate form, `{:#}`, shows
+/// the line of the text between the two, with a mark under what is wrong.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -136,6 +147,9 @@ impl fmt::Display for Problem {
             ..
         } = self;
         write!(f, "{origin}:{line}:{column}: {message}")?;
+        if f.alternate() {
+            write!(f, "\n{}", self.excerpt())?;
+        }
         match &self.help {
             Some(help) => write!(f, "\n  help: {help}"),
             None => Ok(()),
@@ -211,12 +225,15 @@ impl<'a> IntoIterator for &'a Problems {
     }
 }
 
-/// One problem after the other, each on lines of its own.
+/// One problem after the other, each on lines of its own; in the alternate form with the lines of
+/// the text.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.kept.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{problem}")?;
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            fmt::Display::fmt(problem, f)?;
         }
         match self.left_out {
             0 => Ok(()),
@@ -226,47 +243,3 @@ impl fmt::Display for Problems {
 }
 
 impl std::error::Error for Problems {}
-
-/// Collects what a caller finds wrong in a document beyond what its schema says.
-#[derive(Debug)]
-pub struct Findings<'d> {
-    document: &'d Document,
-    problems: Vec<Problem>,
-}
-
-impl<'d> Findings<'d> {
-    /// Nothing found yet.
-    #[must_use]
-    pub const fn new(document: &'d Document) -> Self {
-        Self {
-            document,
-            problems: Vec::new(),
-        }
-    }
-
-    /// The value at a JSON pointer is wrong; `help` says what would be right.
-    pub fn add(&mut self, pointer: &str, message: &str, help: &str) {
-        let problem = self.document.problem(pointer, message, Some(help));
-        self.problems.push(problem);
-    }
-
-    /// The key at a JSON pointer is wrong, whatever its value.
-    pub fn add_to_key(&mut self, pointer: &str, message: &str, help: &str) {
-        let problem = self.document.problem_with_key(pointer, message, Some(help));
-        self.problems.push(problem);
-    }
-
-    /// Problems found elsewhere.
-    pub fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
-        self.problems.extend(problems);
-    }
-
-    /// Ends the search.
-    ///
-    /// # Errors
-    ///
-    /// Something was found.
-    pub fn finish(self) -> Result<(), Problems> {
-        Problems::check(self.problems)
-    }
-}

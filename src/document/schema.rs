@@ -1,13 +1,15 @@
 //! Checking a JSON value against a JSON Schema, in our own words.
 
+use std::mem::discriminant;
+
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, Keyword, ValidationError};
 use schemars::JsonSchema;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::child;
+pub(super) use super::stand_in::stand_in;
 use super::wording::{
-    Options, expected_types, found, missing_key, too_short, unknown_key, unquoted,
+    Options, Words, expected_types, found, missing_key, nearest, too_short, unknown_key, unquoted,
 };
 
 /// The JSON Schema of a type.
@@ -26,20 +28,28 @@ pub fn property_schema(schema: &Value, key: &str) -> Option<Value> {
     Some(property)
 }
 
-/// Which part of a table's entry is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Key,
-    Value,
-}
-
 /// One mismatch between a value and a schema.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) pointer: String,
-    pub(super) part: Part,
     pub(super) message: String,
     pub(super) help: Option<String>,
+    pub(super) mend: Mend,
+}
+
+/// How the value at a fault's pointer comes to fit.
+#[derive(Debug)]
+pub(super) enum Mend {
+    /// The table loses an unknown key, which may have been meant for one that it lacks.
+    Remove { key: String, meant: Vec<String> },
+    /// A misspelt key of the table is taken for one that it lacks.
+    Rename { key: String, to: String },
+    /// The table gets a key that it lacks, with a stand-in.
+    Add { key: String, value: Value },
+    /// A stand-in takes its place.
+    Replace { value: Value },
+    /// What it most likely means takes its place.
+    Correct { value: Value },
 }
 
 /// Every mismatch. A schema that is wrong itself is one fault of the whole value.
@@ -57,7 +67,11 @@ pub(super) fn faults(value: &Value, schema: &Value) -> Vec<Fault> {
         Ok(validator) => validator
             .iter_errors(value)
             .for_each(|error| explainer.explain(&error)),
-        Err(error) => explainer.value_at("", format!("the schema is unusable: {error}"), None),
+        Err(error) => {
+            let words = (format!("the schema is unusable: {error}"), None);
+            let value = Value::Null;
+            explainer.fault("", words, Mend::Replace { value });
+        }
     }
     explainer.faults
 }
@@ -67,14 +81,21 @@ struct Explainer<'s> {
     faults: Vec<Fault>,
 }
 
-impl Explainer<'_> {
-    fn value_at(&mut self, pointer: &str, message: String, help: Option<String>) {
+impl<'s> Explainer<'s> {
+    fn fault(&mut self, pointer: &str, (message, help): Words, mend: Mend) {
         self.faults.push(Fault {
             pointer: pointer.to_owned(),
-            part: Part::Value,
             message,
             help,
+            mend,
         });
+    }
+
+    /// A stand-in for the value at which `error` is.
+    fn replacement(&self, error: &ValidationError<'_>) -> Mend {
+        let schema = self.failed_schema(error).unwrap_or(&Value::Null);
+        let value = stand_in(self.schema, schema);
+        Mend::Replace { value }
     }
 
     fn explain(&mut self, error: &ValidationError<'_>) {
@@ -87,7 +108,7 @@ impl Explainer<'_> {
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 return self.explain_branches(error, context);
             }
-            Kind::Required { property } => missing_key(property, self.table_schema(error)),
+            Kind::Required { property } => return self.missing_key(error, property),
             Kind::Type { .. } => (
                 format!(
                     "expected {}, found {}",
@@ -96,7 +117,9 @@ impl Explainer<'_> {
                 ),
                 unquoted(value, &types(error.kind())),
             ),
-            Kind::Enum { .. } | Kind::Constant { .. } => options(error).unknown_value(value),
+            Kind::Enum { .. } | Kind::Constant { .. } => {
+                return self.unknown_value(at, value, &options(error));
+            }
             Kind::Minimum { limit } => (format!("must be {limit} or more"), None),
             Kind::Maximum { limit } => (format!("must be {limit} or less"), None),
             Kind::ExclusiveMinimum { limit } => (format!("must be more than {limit}"), None),
@@ -115,28 +138,70 @@ impl Explainer<'_> {
                 None,
             ),
         };
-        self.value_at(at, message, help);
+        self.fault(at, (message, help), self.replacement(error));
+    }
+
+    fn missing_key(&mut self, error: &ValidationError<'_>, key: &Value) {
+        let table = self.failed_schema(error);
+        let words = missing_key(key, table);
+        let key = key.as_str().unwrap_or_default().to_owned();
+        let schema = table.and_then(|schema| schema.get("properties")?.get(&key));
+        let value = stand_in(self.schema, schema.unwrap_or(&Value::Null));
+        self.fault(
+            error.instance_path().as_str(),
+            words,
+            Mend::Add { key, value },
+        );
+    }
+
+    fn unknown_value(&mut self, at: &str, value: &Value, options: &Options) {
+        let mend = match (options.meant(value), options.first()) {
+            (Some(meant), _) => Mend::Correct {
+                value: Value::from(meant),
+            },
+            (None, first) => Mend::Replace {
+                value: first.map_or(Value::Null, Value::from),
+            },
+        };
+        self.fault(at, options.unknown_value(value), mend);
     }
 
     fn unknown_keys(&mut self, error: &ValidationError<'_>, unexpected: &[String]) {
-        let known = self
-            .table_schema(error)
-            .and_then(|schema| schema.get("properties")?.as_object())
-            .map(|properties| properties.keys().cloned().collect::<Vec<_>>())
+        let properties = self
+            .failed_schema(error)
+            .and_then(|schema| schema.get("properties")?.as_object());
+        let known: Vec<String> = properties
+            .map(|properties| properties.keys().cloned().collect())
             .unwrap_or_default();
         for key in unexpected {
-            let (message, help) = unknown_key(key, &known);
-            self.faults.push(Fault {
-                pointer: child(error.instance_path().as_str(), key),
-                part: Part::Key,
-                message,
-                help,
-            });
+            let mend = self.without(error.instance(), key, properties);
+            let words = unknown_key(key, &known);
+            self.fault(error.instance_path().as_str(), words, mend);
         }
     }
 
+    /// How `table` loses its unknown `key`: to the key that is spelt like it, or else it may have
+    /// been meant for all that take such a value.
+    fn without(&self, table: &Value, key: &str, properties: Option<&Map<String, Value>>) -> Mend {
+        let properties = || properties.into_iter().flatten();
+        let known: Vec<&String> = properties().map(|(name, _)| name).collect();
+        let is_absent = |name: &str| table.get(name).is_none();
+        let near = nearest(key, &known);
+        let key = key.to_owned();
+        if let Some(near) = near.filter(|near| is_absent(near)) {
+            let to = near.to_owned();
+            return Mend::Rename { key, to };
+        }
+        let kind = table.get(&key).map(discriminant);
+        let takes_it = |schema| Some(discriminant(&stand_in(self.schema, schema))) == kind;
+        let takers = properties()
+            .filter(|(name, schema)| near.is_none() && is_absent(name) && takes_it(schema));
+        let meant = takers.map(|(name, _)| name.clone()).collect();
+        Mend::Remove { key, meant }
+    }
+
     /// The schema that holds the keyword which failed.
-    fn table_schema(&self, error: &ValidationError<'_>) -> Option<&Value> {
+    fn failed_schema(&self, error: &ValidationError<'_>) -> Option<&'s Value> {
         let keyword = error.schema_path().as_str();
         self.schema.pointer(keyword.rsplit_once('/')?.0)
     }
@@ -166,12 +231,11 @@ impl Explainer<'_> {
                 expected_types(&expected),
                 found(value)
             );
-            return self.value_at(at, message, help);
+            return self.fault(at, (message, help), self.replacement(error));
         }
         if let Some((pointer, options)) = common_options(&of_right_type) {
             let named = value.pointer(pointer.strip_prefix(at).unwrap_or_default());
-            let (message, help) = options.unknown_value(named.unwrap_or(value));
-            return self.value_at(pointer, message, help);
+            return self.unknown_value(pointer, named.unwrap_or(value), &options);
         }
         let meant = of_right_type.iter().min_by_key(|branch| {
             let wrong_tags = branch.iter().filter(|e| !options(e).is_empty()).count();

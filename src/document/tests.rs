@@ -7,6 +7,8 @@ use serde_json::json;
 
 use super::*;
 
+mod mend;
+
 /// What a file about a fruit stall may say.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -264,26 +266,29 @@ fn a_problem_with_what_is_missing_stands_at_the_table_around_it() {
 
 #[test]
 fn a_value_can_be_checked_as_if_it_were_another_key() {
-    let document = parse("values = [1, 0, 'x', nan]\nripe = ['ripe', 'green', 'blue']");
     let schema = schema_of::<Stall>();
-    let check = |list: &str, key: &str| -> Vec<String> {
-        let schema = property_schema(&schema, key).unwrap();
-        let values = document.json()[list].as_array().unwrap();
-        let each = values.iter().enumerate().flat_map(|(index, value)| {
-            document.check_against(&format!("/{list}/{index}"), value, &schema)
-        });
-        each.map(|problem| problem.to_string()).collect()
+    let check = |line: &str, key: &str| -> Vec<String> {
+        let document = parse(&format!("owner = ''\ncrates = []\n{line}"));
+        let mut mended = document.mended::<serde_json::Map<String, Value>>();
+        let item = property_schema(&schema, key).unwrap();
+        let definitions = &schema["$defs"];
+        mended.fit("/list", &json!({ "items": item, "$defs": definitions }));
+        let list = mended.document().json()["list"].clone();
+        assert!(schema::faults(&list, &json!({ "items": item, "$defs": definitions })).is_empty());
+        let problems = mended.findings().finish().unwrap_err();
+        problems.iter().map(ToString::to_string).collect()
     };
     assert_eq!(
-        check("values", "max_crates"),
+        check("list = [1, 0, 'x', nan]", "max_crates"),
         [
-            "stall.toml:1:14: must be 1 or more",
-            "stall.toml:1:17: expected a whole number, found a text",
+            "stall.toml:3:12: must be 1 or more",
+            "stall.toml:3:15: expected a whole number, found a text",
+            "stall.toml:3:20: not a finite number\n  help: write a number with digits",
         ]
     );
     assert_eq!(
-        check("ripe", "ripeness"),
-        ["stall.toml:2:26: unknown value `blue`\n  help: one of: `rotten`, `green`, `ripe`"]
+        check("list = ['ripe', 'green', 'blue']", "ripeness"),
+        ["stall.toml:3:26: unknown value `blue`\n  help: one of: `rotten`, `green`, `ripe`"]
     );
     assert_eq!(property_schema(&schema, "nothing"), None);
 }
@@ -291,9 +296,11 @@ fn a_value_can_be_checked_as_if_it_were_another_key() {
 #[test]
 fn a_schema_that_is_wrong_is_a_problem_too() {
     let document = parse("x = 1");
-    let found = document.check_against("/x", &json!(1), &json!({"type": 5}));
-    assert_eq!(found.len(), 1);
-    assert!(found[0].message.starts_with("the schema is unusable"));
+    let mut mended = document.mended::<serde_json::Map<String, Value>>();
+    mended.fit("/x", &json!({"type": 5}));
+    let problems = mended.findings().finish().unwrap_err().into_vec();
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].message.starts_with("the schema is unusable"));
 }
 
 #[test]

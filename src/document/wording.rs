@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) type Words = (String, Option<String>);
 
 /// The candidate that a misspelt `word` most likely means, if any is close enough.
-fn nearest<'c, C: AsRef<str>>(word: &str, candidates: &'c [C]) -> Option<&'c str> {
+pub(super) fn nearest<'c, C: AsRef<str>>(word: &str, candidates: &'c [C]) -> Option<&'c str> {
     candidates
         .iter()
         .rev() // of equals, `max_by` takes the last
@@ -144,6 +144,15 @@ impl Options {
 
     pub(super) fn listed(&self) -> Option<String> {
         (!self.is_empty()).then(|| format!("one of: {}", list(&self.0)))
+    }
+
+    pub(super) fn first(&self) -> Option<&str> {
+        self.0.first().map(String::as_str)
+    }
+
+    /// The one that a misspelt `value` most likely means.
+    pub(super) fn meant(&self, value: &Value) -> Option<&str> {
+        nearest(value.as_str()?, &self.0)
     }
 
     pub(super) fn unknown_value(&self, value: &Value) -> Words {

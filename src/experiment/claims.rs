@@ -6,10 +6,10 @@ use rust_decimal::Decimal;
 
 use super::Experiment;
 use super::format::{self, RowFilter, RowKind, Selection, Where};
-use super::input::occurrences;
 use super::readout::{Matches, Reader};
 use super::sweep::printed;
 use crate::clock::ClockKind;
+use crate::document::child;
 use crate::money::PicoUsd;
 use crate::pricing::CHAPTER_PRICE;
 use crate::results::Cell as Printed;
@@ -52,7 +52,7 @@ pub(super) fn read(
 
 fn published(reader: &mut Reader<'_, '_>, at: &str) -> Option<Published> {
     let pointer = format!("{at}/value");
-    let text = reader.document.source_at(&pointer)?;
+    let text = reader.findings.document().source_at(&pointer)?;
     match Published::parse(text) {
         Ok(published) => Some(published),
         Err(error) => {
@@ -68,7 +68,8 @@ fn published(reader: &mut Reader<'_, '_>, at: &str) -> Option<Published> {
 
 fn rule(reader: &mut Reader<'_, '_>, at: &str, claim: &format::Claim) -> Rule {
     let Some(rule) = &claim.rule else {
-        if claim.clock == ClockKind::Real && !claim.external {
+        let is_own = !claim.external && reader.findings.are_certain(at, &["external", "rule"]);
+        if claim.clock == ClockKind::Real && is_own {
             let message = "a number of another machine's clock, without a rule";
             let help = "set `rule` to `{ below = true }`, `{ at_most = … }` or \
                         `{ within_percent = … }`";
@@ -85,9 +86,13 @@ fn rule(reader: &mut Reader<'_, '_>, at: &str, claim: &format::Claim) -> Rule {
     if let [rule] = rules[..] {
         return rule;
     }
-    let message = format!("{} rules where one is meant", rules.len());
-    let help = "write exactly one of `below = true`, `within_percent` and `at_most`";
-    reader.findings.add(&format!("{at}/rule"), &message, help);
+    let at = format!("{at}/rule");
+    let keys = ["below", "within_percent", "at_most"];
+    if reader.findings.are_certain(&at, &keys) {
+        let message = format!("{} rules where one is meant", rules.len());
+        let help = "write exactly one of `below = true`, `within_percent` and `at_most`";
+        reader.findings.add(&at, &message, help);
+    }
     Rule::Exact
 }
 
@@ -99,26 +104,38 @@ fn computation(
     experiment: &Experiment,
 ) -> Option<Computation> {
     let ways = [
-        claim.cell.as_ref().map(Way::Cell),
-        claim.cells.as_ref().map(Way::Cells),
-        claim.count.as_ref().map(Way::Count),
-        claim.count_distinct.as_ref().map(Way::CountDistinct),
-        claim.setting.as_deref().map(Way::Setting),
-        claim.ratio.as_ref().map(Way::Ratio),
-        claim.difference.as_ref().map(Way::Difference),
-        claim.percent_change.as_ref().map(Way::PercentChange),
-        claim.sum.as_ref().map(Way::Sum),
-        claim.external.then_some(Way::External),
+        ("cell", claim.cell.as_ref().map(Way::Cell)),
+        ("cells", claim.cells.as_ref().map(Way::Cells)),
+        ("count", claim.count.as_ref().map(Way::Count)),
+        (
+            "count_distinct",
+            claim.count_distinct.as_ref().map(Way::CountDistinct),
+        ),
+        ("setting", claim.setting.as_deref().map(Way::Setting)),
+        ("ratio", claim.ratio.as_ref().map(Way::Ratio)),
+        ("difference", claim.difference.as_ref().map(Way::Difference)),
+        (
+            "percent_change",
+            claim.percent_change.as_ref().map(Way::PercentChange),
+        ),
+        ("sum", claim.sum.as_ref().map(Way::Sum)),
+        ("external", claim.external.then_some(Way::External)),
     ];
-    let ways: Vec<Way<'_>> = ways.into_iter().flatten().collect();
-    let [way] = ways.as_slice() else {
-        let message = format!(
-            "{} ways to compute the claim where one is meant",
-            ways.len()
-        );
-        let help = "write exactly one of `cell`, `cells`, `count`, `count_distinct`, `setting`, \
-                    `ratio`, `difference`, `percent_change`, `sum` and `external = true`";
-        reader.findings.add(&format!("{at}/id"), &message, help);
+    let findings = &mut *reader.findings;
+    let is_guess = |key: &str| !findings.is_key_certain(&child(at, key));
+    let in_doubt =
+        ways.iter().any(|(key, _)| is_guess(key)) || !findings.are_certain(at, &["external"]);
+    let written = ways.into_iter().filter(|(key, _)| !is_guess(key));
+    let written: Vec<Way<'_>> = written.filter_map(|(_, way)| way).collect();
+    let [way] = written.as_slice() else {
+        if !in_doubt {
+            let count = written.len();
+            let message = format!("{count} ways to compute the claim where one is meant");
+            let help = "write exactly one of `cell`, `cells`, `count`, `count_distinct`, \
+                        `setting`, `ratio`, `difference`, `percent_change`, `sum` and \
+                        `external = true`";
+            findings.add_to_table(at, "id", &message, help);
+        }
         return None;
     };
     Some(way.read(reader, at, experiment))
@@ -191,7 +208,7 @@ impl Way<'_> {
 }
 
 fn check_setting(reader: &mut Reader<'_, '_>, at: &str, path: &str, experiment: &Experiment) {
-    if setting(experiment, path).is_none() {
+    if setting(experiment, path).is_none() && is_settled(reader, path) {
         let help = "name a setting of `[settings]` that is a number, \
                     `price.input_usd_per_million`, `price.output_usd_per_million`, or \
                     `max_turns` or `max_budget_usd` of `subagent.NAME`";
@@ -199,6 +216,19 @@ fn check_setting(reader: &mut Reader<'_, '_>, at: &str, path: &str, experiment: 
         reader
             .findings
             .add(&format!("{at}/setting"), &message, help);
+    }
+}
+
+/// Whether nothing is wrong where the setting at a dotted path stands.
+fn is_settled(reader: &Reader<'_, '_>, path: &str) -> bool {
+    match path.split_once('.') {
+        Some(("price", "input_usd_per_million" | "output_usd_per_million")) => {
+            let places = ["/settings/price", "/axis", "/case"];
+            places.iter().all(|place| reader.findings.is_sound(place))
+        }
+        Some(("subagent", _)) => reader.findings.is_sound("/subagent"),
+        Some(_) => true,
+        None => reader.findings.is_certain(&child("/settings", path)),
     }
 }
 
@@ -239,6 +269,7 @@ const fn rows(kind: RowKind) -> RowsRef {
     match kind {
         RowKind::Cells => RowsRef::Cells,
         RowKind::Turns => RowsRef::Turns,
+        RowKind::Summary => RowsRef::Summary,
     }
 }
 
@@ -259,10 +290,9 @@ pub(super) fn setting(experiment: &Experiment, path: &str) -> Option<Decimal> {
 
 /// A price per million tokens of the one price that all cells have.
 fn price(experiment: &Experiment, key: &str) -> Option<Printed> {
-    let names = occurrences(experiment.sweep(), "price");
-    let name = match names.as_slice() {
+    let name = match experiment.sweep().values_of("price")[..] {
         [] => CHAPTER_PRICE,
-        [(_, name)] => name.as_str()?,
+        [name] => name.as_str()?,
         _ => return None,
     };
     let price = experiment.resources.prices.get(name)?;

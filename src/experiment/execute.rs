@@ -6,12 +6,16 @@
 use rayon::prelude::*;
 
 use super::Experiment;
+use super::harness::{CommandHarness, Harness};
 use super::host::Host;
-use super::live::{self, CellRunError};
-use super::measured::turn_columns;
-use super::sweep::CellError;
+use super::live::{CellRunError, Venue};
+use super::seam::RealModel;
+use super::settings::Settings;
+use super::sweep::{Cell, CellError};
 use crate::clock::ClockKind;
+use crate::meter;
 use crate::results::{Cell as Printed, Column, Kind};
+use crate::tokens;
 
 /// How many cells of one chunk there are for each thread.
 const CELLS_PER_THREAD: usize = 64;
@@ -49,13 +53,16 @@ pub enum ExecuteError<E> {
     /// A run gave no rows.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The machine gives no timer, socket or thread.
+    #[error("the cells have nowhere to run: {0}")]
+    Venue(#[from] std::io::Error),
     /// No threads to run cells on.
     #[error("cells cannot be run side by side: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
     /// The rows could not be taken.
     #[error("{0}")]
     Sink(E),
-    /// Somebody stopped it between two chunks.
+    /// Somebody stopped it.
     #[error("stopped after {done} of {all} runs")]
     Stopped {
         /// Runs whose rows were taken.
@@ -68,14 +75,8 @@ pub enum ExecuteError<E> {
 /// Takes the rows of the next run; no more come after an error.
 pub type Sink<'s, E> = &'s mut dyn FnMut(CellRows) -> Result<(), E>;
 
-/// Whether to go on after a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Go {
-    /// Go on.
-    On,
-    /// Stop here.
-    Stop,
-}
+/// Whether somebody asked for a stop; looked at after every step of every run.
+pub type Stop<'s> = &'s (dyn Fn() -> bool + Sync);
 
 /// How to run cells.
 pub struct Execution<'a> {
@@ -83,19 +84,21 @@ pub struct Execution<'a> {
     pub jobs: usize,
     /// The machine, whose description goes into the rows of the real clock.
     pub host: &'a Host,
-    /// Told after each chunk how many runs are done; says whether to go on.
-    pub progress: &'a mut dyn FnMut(u64) -> Go,
+    /// Told after each chunk how many runs are done.
+    pub progress: &'a mut dyn FnMut(u64),
+    /// Ends the work early.
+    pub stop: Stop<'a>,
 }
 
 impl Experiment {
     /// The columns of `cells.csv`: labels, the machine's on the real clock, measurements.
     #[must_use]
     pub fn cell_columns(&self) -> Vec<Column> {
-        let measured = self.presence.cell_columns();
-        let measured = measured
-            .into_iter()
-            .map(|(name, kind)| Column::new(name, kind));
-        self.leading_columns().into_iter().chain(measured).collect()
+        let measured = match &self.harness {
+            Harness::InProcess => named(self.presence.cell_columns()),
+            Harness::Command(_) => meter::cell_columns(),
+        };
+        [self.leading_columns(), measured].concat()
     }
 
     /// The columns of `turns.csv`: the cell's labels, and measurements of the turn.
@@ -105,11 +108,10 @@ impl Experiment {
         if self.clock == ClockKind::Real {
             columns.push(Column::new("sample", Kind::Count));
         }
-        columns.extend(
-            turn_columns()
-                .into_iter()
-                .map(|(name, kind)| Column::new(name, kind)),
-        );
+        columns.extend(match &self.harness {
+            Harness::InProcess => named(self.presence.turn_columns()),
+            Harness::Command(_) => meter::turn_columns(),
+        });
         columns
     }
 
@@ -128,68 +130,176 @@ impl Experiment {
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
+        match &self.harness {
+            Harness::InProcess => self.execute_many(execution, sink),
+            Harness::Command(command) => self.execute_commands(command, execution, sink),
+        }
+    }
+
+    /// Runs commands one after the other, so that none disturbs another.
+    fn execute_commands<E>(
+        &self,
+        command: &CommandHarness,
+        execution: Execution<'_>,
+        sink: Sink<'_, E>,
+    ) -> Result<(), ExecuteError<E>> {
+        let Execution {
+            host,
+            progress,
+            stop,
+            ..
+        } = execution;
+        let all = self.runs();
+        for done in 0..all {
+            let rows = self.run_command(command, done, (host, stop))?;
+            let rows = rows.ok_or(ExecuteError::Stopped { done, all })?;
+            sink(rows).map_err(ExecuteError::Sink)?;
+            progress(done + 1);
+        }
+        Ok(())
+    }
+
+    /// The rows of the n-th run, by a command; none if it was stopped.
+    fn run_command(
+        &self,
+        command: &CommandHarness,
+        run: u64,
+        (host, stop): (&Host, Stop<'_>),
+    ) -> Result<Option<CellRows>, RunError> {
+        let run = self.run_at(run)?;
+        let run_id = format!("{}-{}", run.cell.index, run.sample);
+        let invoice = command.run(&run.cell.settings, &self.resources, run_id, stop);
+        let invoice = invoice.map_err(|source| RunError::Run {
+            id: run.cell.id.clone(),
+            source,
+        })?;
+        Ok(invoice.map(|invoice| {
+            let turns = invoice.turns.iter().map(meter::turn_values);
+            self.rows(run, host, meter::cell_values(&invoice), turns)
+        }))
+    }
+
+    fn execute_many<E>(
+        &self,
+        execution: Execution<'_>,
+        sink: Sink<'_, E>,
+    ) -> Result<(), ExecuteError<E>> {
         let Execution {
             jobs,
             host,
             progress,
+            stop,
         } = execution;
         let jobs = match self.clock {
-            ClockKind::Virtual => jobs.max(1),
+            ClockKind::Virtual => {
+                let runs = usize::try_from(self.runs()).unwrap_or(usize::MAX);
+                jobs.clamp(1, runs.max(1))
+            }
             ClockKind::Real => 1,
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
-        if self.clock == ClockKind::Real {
-            // The first run of a process loads what later ones find loaded.
-            self.run_one(0, host)?;
-        }
-        let (all, chunk) = (self.runs(), chunk_length(jobs));
+        let venue = Venue::prepare(self, stop)?;
+        self.warm_up(&venue, host)?;
+        let (all, chunk) = (self.runs(), self.chunk_length(jobs));
         let mut done = 0;
         while done < all {
             let end = done.saturating_add(chunk).min(all);
             let rows: Vec<_> = pool.install(|| {
                 (done..end)
                     .into_par_iter()
-                    .map(|run| self.run_one(run, host))
+                    .map(|run| self.run_one(run, &venue, host))
                     .collect()
             });
+            if stop() {
+                return Err(ExecuteError::Stopped { done, all });
+            }
             for rows in rows {
                 sink(rows?).map_err(ExecuteError::Sink)?;
             }
             done = end;
-            if progress(done) == Go::Stop && done < all {
-                return Err(ExecuteError::Stopped { done, all });
-            }
+            progress(done);
         }
         Ok(())
     }
 
-    /// The rows of the n-th run.
-    fn run_one(&self, run: u64, host: &Host) -> Result<CellRows, RunError> {
-        let repeat = u64::from(self.repeat.max(1));
-        let (index, sample) = (run / repeat, run % repeat + 1);
-        let cell = self.sweep.cell(index)?;
-        let run_id = format!("{}/{}", self.name, cell.id);
-        let measured = live::run(&cell.settings, &self.resources, self.clock, &run_id);
-        let measured = measured.map_err(|source| RunError::Run {
-            id: cell.id.clone(),
-            source,
-        })?;
-        let mut row = cell.labels.clone();
-        let mut of_turn = cell.labels;
-        if self.clock == ClockKind::Real {
-            row.extend([Printed::from(sample), Printed::from(repeat)]);
-            row.extend(host.values());
-            of_turn.push(Printed::from(sample));
+    /// The first run of a process loads what later ones find loaded, which is nobody's time. A
+    /// real model is not asked for nothing: there only the tokenizer is loaded.
+    fn warm_up(&self, venue: &Venue<'_>, host: &Host) -> Result<(), RunError> {
+        match (self.clock, self.needs_endpoint()) {
+            (ClockKind::Virtual, _) => Ok(()),
+            (ClockKind::Real, false) => match self.run_one(0, venue, host) {
+                // Of a run that was stopped, nothing is said here.
+                Err(error) if !venue.is_stopped() => Err(error),
+                _ => Ok(()),
+            },
+            (ClockKind::Real, true) => {
+                let _ = tokens::count("warm");
+                Ok(())
+            }
         }
-        row.extend(measured.cell_values(&self.presence));
-        let turns = measured
-            .turn_values()
+    }
+
+    /// How many runs there are between two reports of progress: on the real clock, one.
+    fn chunk_length(&self, jobs: usize) -> u64 {
+        match self.clock {
+            ClockKind::Virtual => {
+                u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
+            }
+            ClockKind::Real => 1,
+        }
+    }
+
+    /// The n-th run.
+    fn run_at(&self, run: u64) -> Result<Run, RunError> {
+        let repeat = u64::from(self.repeat.max(1));
+        Ok(Run {
+            cell: self.sweep.cell(run / repeat)?,
+            sample: run % repeat + 1,
+        })
+    }
+
+    /// The rows of the n-th run.
+    fn run_one(&self, run: u64, venue: &Venue<'_>, host: &Host) -> Result<CellRows, RunError> {
+        let run = self.run_at(run)?;
+        let id = &run.cell.id;
+        let run_id = format!("{}/{id}", self.name);
+        let measured = venue
+            .run(&run.cell.settings, &run_id)
+            .map_err(|source| RunError::Run {
+                id: id.clone(),
+                source,
+            })?;
+        let values = measured.cell_values(&self.presence);
+        let turns: Vec<_> = measured.turn_values(&self.presence).collect();
+        drop(measured);
+        Ok(self.rows(run, host, values, turns))
+    }
+
+    /// What was measured of a run, behind what tells it from other runs.
+    fn rows(
+        &self,
+        run: Run,
+        host: &Host,
+        measured: Vec<Printed>,
+        turns: impl IntoIterator<Item = Vec<Printed>>,
+    ) -> CellRows {
+        let mut row = run.cell.labels.clone();
+        let mut of_turn = run.cell.labels;
+        if self.clock == ClockKind::Real {
+            row.extend([run.sample, u64::from(self.repeat.max(1))].map(Printed::from));
+            row.extend(host.values());
+            row.extend(self.model_values(&run.cell.settings));
+            of_turn.push(Printed::from(run.sample));
+        }
+        row.extend(measured);
+        let turns = turns
+            .into_iter()
             .map(|values| [of_turn.clone(), values].concat());
-        Ok(CellRows {
-            index,
+        CellRows {
+            index: run.cell.index,
             cell: row,
             turns: turns.collect(),
-        })
+        }
     }
 
     fn label_columns(&self) -> Vec<Column> {
@@ -200,13 +310,51 @@ impl Experiment {
     fn leading_columns(&self) -> Vec<Column> {
         let mut columns = self.label_columns();
         if self.clock == ClockKind::Real {
-            columns.extend(["sample", "n"].map(|name| Column::new(name, Kind::Count)));
-            columns.extend(Host::columns());
+            columns.extend(machine_columns());
+            columns.extend(self.model_columns());
         }
         columns
     }
+
+    /// Which model answered, and what served it, where a cell may ask a real one.
+    fn model_columns(&self) -> Vec<Column> {
+        let names: &[&str] = if self.needs_endpoint() {
+            &["model", "server"]
+        } else {
+            &[]
+        };
+        let columns = names.iter().map(|name| Column::new(*name, Kind::Text));
+        columns.collect()
+    }
+
+    fn model_values(&self, settings: &Settings) -> Vec<Printed> {
+        let given = match &self.real_model {
+            RealModel::NotAsked => return Vec::new(),
+            RealModel::Missing => None,
+            RealModel::Given(given) => settings.asks_endpoint().then_some(given),
+        };
+        let model = given.map(|given| given.endpoint.model().to_owned());
+        let server = given.and_then(|given| given.server.clone());
+        vec![model.into(), server.into()]
+    }
 }
 
-fn chunk_length(jobs: usize) -> u64 {
-    u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
+/// The columns that cells have on the real clock, before what is measured.
+pub(super) fn machine_columns() -> impl Iterator<Item = Column> {
+    let samples = ["sample", "n"].map(|name| Column::new(name, Kind::Count));
+    samples.into_iter().chain(Host::columns())
+}
+
+/// One run of a cell.
+struct Run {
+    cell: Cell,
+    /// Its number among the runs of the cell, from 1.
+    sample: u64,
+}
+
+fn named(columns: Vec<(&'static str, Kind)>) -> Vec<Column> {
+    let columns = columns.into_iter();
+    columns
+        .map(|(name, kind)| Column::new(name, kind))
+        .collect()
 }

@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::harness::{ENV, EnvValue};
 use super::settings::{Dollars, Settings};
 use crate::clock::ClockKind;
+use crate::document::schema_of;
 
 /// An experiment: what is fixed, what is swept, and what is read from the rows.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -25,6 +28,8 @@ pub(super) struct ExperimentFile {
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub(super) repeat: u32,
+    /// What runs the cells. Default: the loop of this program.
+    pub(super) harness: Option<HarnessTable>,
     /// How the axes combine. Default: `product`.
     #[serde(default)]
     pub(super) combine: Combine,
@@ -41,6 +46,8 @@ pub(super) struct ExperimentFile {
     /// Tools that have a whole run behind them.
     #[serde(default)]
     pub(super) subagent: Vec<Subagent>,
+    /// What repeated samples of a cell are summed up in: `summary.csv`.
+    pub(super) summary: Option<Summary>,
     /// The table that a reader sees.
     pub(super) table: Option<Table>,
     /// A parabola a + bN + cN² through the cells.
@@ -52,6 +59,35 @@ pub(super) struct ExperimentFile {
 
 fn once() -> u32 {
     1
+}
+
+/// A command that runs the cells, against a scripted endpoint that it finds in its environment
+/// (`OPENAI_BASE_URL` and others). It is started in the folder of this file, on the real clock.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HarnessTable {
+    /// The program and its arguments.
+    #[schemars(length(min = 1))]
+    pub(super) command: Vec<String>,
+    /// Variables of its environment.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, EnvValue>,
+    /// How long a run may take, in milliseconds, before it is ended. Default: 120000.
+    #[serde(default = "two_minutes")]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(super) timeout_ms: u64,
+    /// How many requests a run may make before it is ended. Default: 1000.
+    #[serde(default = "a_thousand")]
+    #[schemars(range(min = 1))]
+    pub(super) max_requests: u64,
+}
+
+fn two_minutes() -> u64 {
+    120_000
+}
+
+fn a_thousand() -> u64 {
+    1_000
 }
 
 /// How axes combine.
@@ -69,7 +105,7 @@ pub(super) enum Combine {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Axis {
-    /// The setting.
+    /// The setting, or `env.NAME` for one variable of a command's environment.
     pub(super) setting: SettingName,
     /// Its values, each as under `[settings]`.
     #[schemars(length(min = 1))]
@@ -83,10 +119,13 @@ pub(super) struct SettingName(pub(super) String);
 
 impl SettingName {
     /// Every key of the closed set.
-    pub(super) fn all() -> Vec<String> {
-        let schema = schemars::schema_for!(Settings);
-        let properties = schema.get("properties").and_then(Value::as_object);
-        properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+    pub(super) fn all() -> &'static [String] {
+        static ALL: LazyLock<Vec<String>> = LazyLock::new(|| {
+            let schema = schema_of::<Settings>();
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+        });
+        &ALL
     }
 }
 
@@ -96,7 +135,12 @@ impl JsonSchema for SettingName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": Self::all() })
+        json_schema!({
+            "type": "string",
+            "if": { "pattern": format!("^{}", ENV.replace('.', r"\.")) },
+            "then": { "pattern": r"^env\.[A-Za-z_][A-Za-z0-9_]*$" },
+            "else": { "enum": Self::all() }
+        })
     }
 }
 
@@ -129,10 +173,23 @@ pub(super) struct Subagent {
     pub(super) max_turns: Option<u32>,
     /// The child's budget in dollars, outside its parent's. Default: none.
     #[schemars(with = "Option<Dollars>")]
-    #[expect(dead_code, reason = "read digit by digit from the source text instead")]
-    max_budget_usd: Option<Value>,
+    pub(super) max_budget_usd: Option<Value>,
     /// The child's system prompt. Default: a short one.
     pub(super) system: Option<String>,
+}
+
+/// One row for all samples of a cell: how many there are, `n`, and of each measurement the median
+/// and the bounds between which it probably lies, such as `median_wall_ms`, `low_wall_ms` and
+/// `high_wall_ms`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Summary {
+    /// Columns of the cells of which the median is taken.
+    #[schemars(length(min = 1))]
+    pub(super) columns: Vec<String>,
+    /// Columns of the cells that are shown where all samples agree. Default: none.
+    #[serde(default)]
+    pub(super) same: Vec<String>,
 }
 
 /// The table that a reader sees: one line per row.
@@ -153,7 +210,7 @@ pub(super) struct Table {
     /// Which rows, by the values of columns. Default: all.
     #[serde(default, rename = "where")]
     pub(super) filter: Where,
-    /// Rows of cells or of turns. Default: `cells`.
+    /// Rows of cells, of turns, or of the summary. Default: `cells`.
     #[serde(default)]
     pub(super) rows: RowKind,
 }
@@ -203,6 +260,8 @@ pub enum RowKind {
     Cells,
     /// One row per turn: `turns.csv`.
     Turns,
+    /// One row for all samples of a cell: `summary.csv`.
+    Summary,
 }
 
 /// A number that somebody published, and how it comes out of the rows: `cell`, `cells`, `count`,
@@ -211,6 +270,7 @@ pub enum RowKind {
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
     /// The claim's name; no other claim of any experiment has it.
+    #[schemars(length(min = 1))]
     pub(super) id: String,
     /// The published number, or the list of them, digit by digit as it was published.
     #[schemars(schema_with = "published_value")]

@@ -5,63 +5,80 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::format::{Axis, Combine, ExperimentFile};
-use super::settings::Settings;
+use super::format::{Axis, Combine, ExperimentFile, SettingName};
+use super::harness::{ENV, EnvValue};
+use super::settings::{Dollars, Settings};
 use super::sweep::{MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
-use crate::document::{Document, Findings, Problems, child, property_schema, schema_of};
+use crate::document::{Document, Findings, Mended, child, property_schema, schema_of};
 use crate::results::Kind;
 
-/// Makes the sweep that the file describes.
-///
-/// # Errors
-/// Everything that is wrong with its settings, axes and cases.
-pub(super) fn read_sweep(document: &Document, file: &ExperimentFile) -> Result<Sweep, Problems> {
-    let mut findings = Findings::new(document);
-    check_axes(&mut findings, document, file);
-    check_cases(&mut findings, file);
-    findings.finish()?;
-    let base = with_written_money(document, "/settings", &file.settings);
+/// Checks swept values against the settings that they stand for, and mends them.
+pub(super) fn mend_axes(mended: &mut Mended) {
+    let schema = schema_of::<Settings>();
+    let axes = mended.document().json().get("axis").cloned();
+    for (index, axis) in axes
+        .iter()
+        .filter_map(Value::as_array)
+        .flatten()
+        .enumerate()
+    {
+        let pointer = format!("/axis/{index}");
+        let setting = axis.get("setting").and_then(Value::as_str);
+        let list = list_schema(&schema, setting.unwrap_or_default());
+        let values = child(&pointer, "values");
+        if mended.is_certain(&child(&pointer, "setting")) {
+            mended.fit(&values, &list);
+        } else {
+            mended.replace(&values, &list);
+        }
+    }
+}
+
+/// The schema of a list of values of one setting.
+fn list_schema(settings: &Value, setting: &str) -> Value {
+    let mut item = match setting.strip_prefix(ENV) {
+        Some(_) => EnvValue::schema(),
+        None => property_schema(settings, setting).unwrap_or(Value::Bool(true)),
+    };
+    let definitions = item.as_object_mut().and_then(|item| item.remove("$defs"));
+    let definitions = definitions.unwrap_or_else(|| json!({}));
+    json!({ "type": "array", "minItems": 1, "items": item, "$defs": definitions })
+}
+
+/// Makes the sweep that the file describes, as far as it is right; what is wrong with its
+/// settings, axes and cases goes into `findings`.
+pub(super) fn read_sweep(findings: &mut Findings<'_>, file: &ExperimentFile) -> Sweep {
+    check_axes(findings, file);
+    check_cases(findings, file);
+    check_values(findings, file);
+    let document = findings.document();
+    let base = with_readable_money(document, "/settings", &file.settings);
     let sweep = Sweep::new(base, shape(document, file));
-    let mut findings = Findings::new(document);
     if sweep.len() > MAX_CELLS {
         let message = format!("{} cells are too many", sweep.len());
         let help = format!("{MAX_CELLS} at most; leave out values or an axis");
         findings.add_to_key("/axis", &message, &help);
     }
-    check_values(&mut findings, &sweep);
-    findings.finish()?;
-    Ok(sweep)
+    sweep
 }
 
 /// Everything that the file says of one setting, with the JSON pointer of where.
-pub(super) fn occurrences<'s>(sweep: &'s Sweep, setting: &str) -> Vec<(String, &'s Value)> {
-    let base = sweep
-        .base()
-        .get(setting)
-        .map(|value| (child("/settings", setting), value));
-    let mut found: Vec<_> = base.into_iter().collect();
-    match sweep.shape() {
-        Shape::Single => {}
-        Shape::Product(axes) | Shape::Zip(axes) => {
-            let swept = axes
-                .iter()
-                .enumerate()
-                .filter(|(_, axis)| axis.setting == setting);
-            found.extend(swept.flat_map(|(axis_index, axis)| {
-                let pointer = move |index| format!("/axis/{axis_index}/values/{index}");
-                axis.values
-                    .iter()
-                    .enumerate()
-                    .map(move |(index, value)| (pointer(index), value))
-            }));
-        }
-        Shape::Cases(cases) => {
-            found.extend(cases.iter().enumerate().filter_map(|(index, case)| {
-                let pointer = child(&format!("/case/{index}/settings"), setting);
-                Some((pointer, case.settings.get(setting)?))
-            }));
+pub(super) fn occurrences<'f>(file: &'f ExperimentFile, setting: &str) -> Vec<(String, &'f Value)> {
+    let fixed = |at: &str, settings: &'f Map<String, Value>| {
+        let value = settings.get(setting)?;
+        Some((child(at, setting), value))
+    };
+    let mut found: Vec<_> = fixed("/settings", &file.settings).into_iter().collect();
+    for (index, axis) in file.axis.iter().enumerate() {
+        if axis.setting.0 == setting {
+            let values = axis.values.iter().enumerate();
+            found.extend(values.map(|(at, value)| (format!("/axis/{index}/values/{at}"), value)));
         }
     }
+    let cases = file.case.iter().enumerate();
+    found.extend(
+        cases.filter_map(|(index, case)| fixed(&format!("/case/{index}/settings"), &case.settings)),
+    );
     found
 }
 
@@ -94,31 +111,23 @@ pub(super) fn written_number(document: &Document, pointer: &str) -> Option<Strin
         .map(|text| text.replace('_', ""))
 }
 
-fn check_axes(findings: &mut Findings<'_>, document: &Document, file: &ExperimentFile) {
+fn check_axes(findings: &mut Findings<'_>, file: &ExperimentFile) {
     if let (Some(_), Some(_)) = (file.axis.first(), file.case.first()) {
         let help = "keep the axes, or write each cell as a `[[case]]`";
         findings.add_to_key("/case", "cases beside axes", help);
     }
-    let schema = schema_of::<Settings>();
     let mut seen = BTreeSet::new();
     for (index, axis) in file.axis.iter().enumerate() {
-        let pointer = format!("/axis/{index}");
+        let place = format!("/axis/{index}/setting");
         let setting = axis.setting.0.as_str();
-        if !seen.insert(setting) {
+        if findings.is_certain(&place) && !seen.insert(setting) {
             let message = format!("`{setting}` is swept twice");
-            findings.add(
-                &child(&pointer, "setting"),
-                &message,
-                "put all its values in one axis",
-            );
+            findings.add(&place, &message, "put all its values in one axis");
         }
-        let values = format!("{pointer}/values");
-        let list = Value::Array(axis.values.clone());
-        findings.extend(document.check_against(&values, &list, &list_schema(&schema, setting)));
         let mut before = BTreeSet::new();
         for (at, value) in axis.values.iter().enumerate() {
-            if !before.insert(value.to_string()) {
-                let place = format!("{values}/{at}");
+            let place = format!("/axis/{index}/values/{at}");
+            if findings.is_certain(&place) && !before.insert(value.to_string()) {
                 findings.add(&place, "this value was there before", "keep it once");
             }
         }
@@ -126,17 +135,13 @@ fn check_axes(findings: &mut Findings<'_>, document: &Document, file: &Experimen
     check_zip(findings, file);
 }
 
-/// The schema of a list of values of one setting; an unknown setting was reported before.
-fn list_schema(settings: &Value, setting: &str) -> Value {
-    let mut item = property_schema(settings, setting).unwrap_or(Value::Bool(true));
-    let definitions = item.as_object_mut().and_then(|item| item.remove("$defs"));
-    json!({ "items": item, "$defs": definitions.unwrap_or_else(|| json!({})) })
-}
-
 fn check_zip(findings: &mut Findings<'_>, file: &ExperimentFile) {
     let Some(first) = file.axis.first().filter(|_| file.combine == Combine::Zip) else {
         return;
     };
+    if !findings.is_certain("/axis/0/values") {
+        return;
+    }
     let expected = first.values.len();
     for (index, axis) in file.axis.iter().enumerate().skip(1) {
         let found = axis.values.len();
@@ -167,11 +172,11 @@ fn check_cases(findings: &mut Findings<'_>, file: &ExperimentFile) {
 }
 
 /// Reads every value once in its place, so that no cell can fail to be read later.
-fn check_values(findings: &mut Findings<'_>, sweep: &Sweep) {
-    let keys = super::format::SettingName::all();
-    for setting in &keys {
-        for (pointer, value) in occurrences(sweep, setting) {
-            let alone = Map::from_iter([(setting.clone(), value.clone())]);
+fn check_values(findings: &mut Findings<'_>, file: &ExperimentFile) {
+    for setting in SettingName::all() {
+        for (pointer, value) in occurrences(file, setting) {
+            let value = written_money(findings.document(), &pointer, setting, value);
+            let alone = Map::from_iter([(setting.clone(), value)]);
             if let Err(error) = serde_json::from_value::<Settings>(Value::Object(alone)) {
                 let help = "see the setting's description in `loopmeter schema`";
                 findings.add(&pointer, &error.to_string(), help);
@@ -184,7 +189,7 @@ fn shape(document: &Document, file: &ExperimentFile) -> Shape {
     if !file.case.is_empty() {
         let cases = file.case.iter().enumerate().map(|(index, case)| NamedCase {
             name: case.name.clone(),
-            settings: with_written_money(
+            settings: with_readable_money(
                 document,
                 &format!("/case/{index}/settings"),
                 &case.settings,
@@ -208,12 +213,8 @@ fn shape(document: &Document, file: &ExperimentFile) -> Shape {
 fn swept(document: &Document, pointer: &str, axis: &Axis) -> SweptAxis {
     let setting = axis.setting.0.clone();
     let values = axis.values.iter().enumerate().map(|(index, value)| {
-        written_money(
-            document,
-            &format!("{pointer}/values/{index}"),
-            &setting,
-            value,
-        )
+        let pointer = format!("{pointer}/values/{index}");
+        readable_money(document, &pointer, &setting, value)
     });
     SweptAxis {
         values: values.collect(),
@@ -221,23 +222,35 @@ fn swept(document: &Document, pointer: &str, axis: &Axis) -> SweptAxis {
     }
 }
 
-fn with_written_money(
+fn with_readable_money(
     document: &Document,
     pointer: &str,
     settings: &Map<String, Value>,
 ) -> Map<String, Value> {
     let written = settings.iter().map(|(setting, value)| {
-        let value = written_money(document, &child(pointer, setting), setting, value);
+        let value = readable_money(document, &child(pointer, setting), setting, value);
         (setting.clone(), value)
     });
     written.collect()
 }
 
+/// Money as its cells read it: where it is wrong, which was reported, it is no money at all.
+fn readable_money(document: &Document, pointer: &str, setting: &str, value: &Value) -> Value {
+    let written = written_money(document, pointer, setting, value);
+    if is_money(setting, value) && serde_json::from_value::<Dollars>(written.clone()).is_err() {
+        return Value::from("0");
+    }
+    written
+}
+
 /// A number that is money becomes the text that it is written with; all else stays.
 fn written_money(document: &Document, pointer: &str, setting: &str, value: &Value) -> Value {
-    let money = Kind::of_name(setting) == Some(Kind::Usd) && value.is_number();
-    match written_number(document, pointer).filter(|_| money) {
+    match written_number(document, pointer).filter(|_| is_money(setting, value)) {
         Some(text) => Value::String(text),
         None => value.clone(),
     }
+}
+
+fn is_money(setting: &str, value: &Value) -> bool {
+    Kind::of_name(setting) == Some(Kind::Usd) && value.is_number()
 }

@@ -1,13 +1,24 @@
 //! Runs one cell: from its settings to what was seen of the run.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::{Builder, Runtime};
+
+use super::Experiment;
+use super::bare::{self, Relay};
+use super::execute::Stop;
+use super::loopback::Loopback;
 use super::measured::{Ledger, Measured, Restored};
 use super::resources::{ResourceError, Resources};
+use super::seam::{CompareWith, Seam, Transport};
 use super::settings::{Settings, Verdict};
 use crate::clock::ClockKind;
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
 use crate::message::Message;
+use crate::meter::LaunchError;
+use crate::provider::Provider;
 use crate::run::{
     CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
 };
@@ -32,27 +43,100 @@ pub enum CellRunError {
     /// What was written could not be read back.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// The machine gives no timer.
+    /// Its command could not be run.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The machine gives no timer or socket.
     #[error("the real clock cannot be used: {0}")]
-    Runtime(#[from] std::io::Error),
+    Runtime(#[from] io::Error),
+    /// The bytes of the run could not be exchanged without it.
+    #[error("no bare connection to compare with: {0}")]
+    Bare(#[source] io::Error),
 }
 
-/// Runs one cell on a clock of its own and waits for its end.
-pub(super) fn run<'s>(
-    settings: &'s Settings,
-    resources: &Resources,
-    clock: ClockKind,
-    run_id: &str,
-) -> Result<Measured<'s>, CellRunError> {
-    let stage = Stage::set(settings, resources, run_id)?;
-    match clock {
-        ClockKind::Virtual => pollster::block_on(stage.play(&VirtualClock::new())),
-        ClockKind::Real => {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_time()
-                .build()?;
-            runtime.block_on(stage.play(&RealClock::starting_at(Duration::ZERO)))
+/// Where the runs of one execution take place. Dropped from the top: connections end before
+/// their server.
+pub(super) struct Venue<'e> {
+    resources: &'e Resources,
+    time: Time,
+    seam: Seam,
+    loopback: Option<Loopback>,
+    stop: Stop<'e>,
+}
+
+/// Whose time passes.
+#[derive(Debug)]
+enum Time {
+    Virtual,
+    Real(Runtime),
+}
+
+impl<'e> Venue<'e> {
+    /// Prepares what the runs of `experiment` share: timers, sockets, a server where a cell asks
+    /// a scripted model over HTTP.
+    ///
+    /// # Errors
+    /// The system gives no timer, port or thread.
+    pub(super) fn prepare(experiment: &'e Experiment, stop: Stop<'e>) -> io::Result<Self> {
+        let resources = &experiment.resources;
+        let time = match experiment.clock() {
+            ClockKind::Virtual => Time::Virtual,
+            ClockKind::Real => Time::Real(Builder::new_current_thread().enable_all().build()?),
+        };
+        let scripted = !(resources.scenarios.is_empty() && resources.children.is_empty());
+        let served = scripted && experiment.sweep().mentions("transport");
+        let loopback = served.then(|| Loopback::serve(resources)).transpose()?;
+        let seam = Seam::new(experiment, loopback.as_ref().map(Loopback::address));
+        Ok(Self {
+            resources,
+            time,
+            seam,
+            loopback,
+            stop,
+        })
+    }
+
+    /// Whether somebody asked for a stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        (self.stop)()
+    }
+
+    /// Runs one cell on a clock of its own and waits for its end.
+    pub(super) fn run<'s>(
+        &self,
+        settings: &'s Settings,
+        run_id: &str,
+    ) -> Result<Measured<'s>, CellRunError> {
+        let stage = Stage::set(settings, (self.resources, &self.seam), run_id)?;
+        let Time::Real(runtime) = &self.time else {
+            return pollster::block_on(stage.play(&VirtualClock::new(), self.stop));
+        };
+        let clock = RealClock::starting_at(Duration::ZERO);
+        let mut measured = runtime.block_on(stage.play(&clock, self.stop))?;
+        if settings.compare_with == Some(CompareWith::BareSocket)
+            && settings.transport != Transport::InProcess
+            && let Some(loopback) = &self.loopback
+        {
+            let exchanges = runtime.block_on(self.overhear(settings, loopback))?;
+            let bare = bare::round_trips(&exchanges).map_err(CellRunError::Bare)?;
+            measured.bare_socket = Some(bare);
         }
+        Ok(measured)
+    }
+
+    /// Runs the cell once more, for what is said on the wire.
+    async fn overhear(
+        &self,
+        settings: &Settings,
+        loopback: &Loopback,
+    ) -> Result<Vec<bare::Exchange>, CellRunError> {
+        let relay = Relay::to(loopback.address()).await;
+        let relay = relay.map_err(CellRunError::Bare)?;
+        let seam = Seam::by_way_of(relay.address());
+        let stage = Stage::set(settings, (self.resources, &seam), "overheard")?;
+        let clock = RealClock::starting_at(Duration::ZERO);
+        stage.play(&clock, self.stop).await?;
+        Ok(relay.finish())
     }
 }
 
@@ -60,8 +144,8 @@ pub(super) fn run<'s>(
 struct Stage<'s> {
     settings: &'s Settings,
     state: RunState,
-    provider: crate::provider::Scripted,
-    catalog: std::sync::Arc<Catalog>,
+    provider: Arc<dyn Provider>,
+    catalog: Arc<Catalog>,
     workspace: Workspace,
     signal: Signal,
 }
@@ -69,7 +153,7 @@ struct Stage<'s> {
 impl<'s> Stage<'s> {
     fn set(
         settings: &'s Settings,
-        resources: &Resources,
+        (resources, seam): (&Resources, &Seam),
         run_id: &str,
     ) -> Result<Self, ResourceError> {
         let system = settings.system.as_deref().unwrap_or(world::SYSTEM);
@@ -80,28 +164,32 @@ impl<'s> Stage<'s> {
         Ok(Self {
             settings,
             state: RunState::new(run_id, resources.run_settings(settings)?, system, user),
-            provider: resources.provider(settings)?,
-            catalog: resources.catalog(settings)?,
+            provider: resources.provider(settings, seam)?,
+            catalog: resources.catalog(settings, seam)?,
             workspace: Workspace::in_memory(&resources.workspace(settings)?),
             signal,
         })
     }
 
-    async fn play(self, clock: &dyn Clock) -> Result<Measured<'s>, CellRunError> {
+    async fn play(self, clock: &dyn Clock, stop: Stop<'_>) -> Result<Measured<'s>, CellRunError> {
         let harness = Harness {
-            provider: &self.provider,
+            provider: self.provider.as_ref(),
             catalog: &self.catalog,
             workspace: &self.workspace,
             clock,
             signal: &self.signal,
         };
         let mut ledger = Ledger::default();
+        let mut seen = Seen {
+            ledger: &mut ledger,
+            stop,
+        };
         let (state, restored) = match self.settings.restart_after_turn {
             None => (self.state, None),
-            Some(turn) => run_until_killed(self.state, turn, harness, &mut ledger).await?,
+            Some(turn) => run_until_killed(self.state, turn, harness, &mut seen).await?,
         };
         let mut machine = Machine::new(state, &self.catalog);
-        let asked_at_turn = decide(&mut machine, self.settings, harness, &mut ledger).await?;
+        let asked_at_turn = decide(&mut machine, self.settings, harness, &mut seen).await?;
         let wall = clock.now();
         let journal = self.workspace.journal()?;
         let deleted = journal
@@ -110,11 +198,13 @@ impl<'s> Stage<'s> {
         Ok(Measured {
             settings: self.settings,
             state: machine.into_state(),
+            catalog: self.catalog,
             ledger,
             wall,
             deleted: deleted.map(|entry| entry.path).collect(),
             asked_at_turn,
             restored,
+            bare_socket: None,
         })
     }
 }
@@ -125,11 +215,14 @@ async fn decide(
     machine: &mut Machine<'_>,
     settings: &Settings,
     harness: Harness<'_>,
-    ledger: &mut Ledger,
+    seen: &mut Seen<'_>,
 ) -> Result<Option<u32>, CellRunError> {
     let mut asked_at_turn = None;
     loop {
-        drive(machine, harness, &mut Watchers::none().observed_by(ledger)).await?;
+        let stop = seen.stop;
+        let mut go_on = |_: &RunState| go_on(stop);
+        let watchers = Watchers::none().observed_by(seen.ledger);
+        drive(machine, harness, &mut watchers.saved_by(&mut go_on)).await?;
         let Some(StopReason::Approval { call_id, .. }) = machine.state().interruption.clone()
         else {
             return Ok(asked_at_turn);
@@ -143,10 +236,25 @@ async fn decide(
     }
 }
 
-/// The process is gone; not a failure of saving.
+/// Who sees a run, and may end it.
+struct Seen<'a> {
+    ledger: &'a mut Ledger,
+    stop: Stop<'a>,
+}
+
+/// The process is gone, or should be; not a failure of saving.
 #[derive(Debug, thiserror::Error)]
 #[error("killed")]
 struct Killed;
+
+/// Ends the run where it is if somebody asked for that.
+fn go_on(stop: Stop<'_>) -> Result<(), CheckpointError> {
+    if stop() {
+        Err(CheckpointError(Box::new(Killed)))
+    } else {
+        Ok(())
+    }
+}
 
 /// Runs until `turn` and its tools are done, keeps nothing but the bytes of the state at that
 /// moment, and reads the run back from them. A run that ends earlier is not killed.
@@ -154,19 +262,22 @@ async fn run_until_killed(
     state: RunState,
     turn: u32,
     harness: Harness<'_>,
-    ledger: &mut Ledger,
+    seen: &mut Seen<'_>,
 ) -> Result<(RunState, Option<Restored>), CellRunError> {
+    let stop = seen.stop;
     let mut saved = None;
     let mut save = |state: &RunState| {
         if state.status != Status::Running || state.turns < turn || awaits_tools(state) {
-            return Ok(());
+            return go_on(stop);
         }
         let failed = |error| CheckpointError(Box::new(error));
         saved = Some(serde_json::to_vec(state).map_err(failed)?);
         Err(CheckpointError(Box::new(Killed)))
     };
     let mut machine = Machine::new(state, harness.catalog);
-    let mut watchers = Watchers::none().observed_by(ledger).saved_by(&mut save);
+    let mut watchers = Watchers::none()
+        .observed_by(seen.ledger)
+        .saved_by(&mut save);
     let driven = drive(&mut machine, harness, &mut watchers).await;
     drop(watchers);
     let Some(bytes) = saved else {

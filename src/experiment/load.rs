@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 
-use super::{Experiment, Home};
+use super::{Experiment, Home, ModelEndpoint};
 use crate::document::{Document, Problem, Problems, ReadError};
 
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
@@ -85,6 +85,14 @@ impl Experiments {
         self.list.iter()
     }
 
+    /// Gives those that ask a real model this one.
+    pub fn give_endpoint(&mut self, endpoint: &ModelEndpoint) {
+        let asking = self.list.iter_mut();
+        for experiment in asking.filter(|experiment| experiment.needs_endpoint()) {
+            experiment.give_endpoint(endpoint.clone());
+        }
+    }
+
     /// The experiment of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Experiment> {
@@ -128,12 +136,15 @@ impl LoadError {
     }
 }
 
-/// One error after the other, each on lines of its own.
+/// One error after the other, each on lines of its own; in the alternate form with the lines of
+/// the texts.
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.errors.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{error}")?;
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            fmt::Display::fmt(error, f)?;
         }
         Ok(())
     }
@@ -153,9 +164,17 @@ struct Gathered {
 
 impl Gathered {
     fn read(&mut self, path: &Path) {
-        let name = slug(path).unwrap_or_default();
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        self.add(&name, Document::read(path), &Home::Folder(folder));
+        match (slug(path), Document::read(path)) {
+            (Some(name), document) => self.add(&name, document, &Home::Folder(folder)),
+            (None, Err(error)) => self.errors.push(error),
+            (None, Ok(document)) => {
+                let message = "the file does not have the name of an experiment";
+                let help = "call it `name.toml`: results go into a folder `name`";
+                let problem = document.problem("", message, Some(help));
+                self.errors.push(ReadError::Invalid(Problems::one(problem)));
+            }
+        }
     }
 
     fn add(&mut self, name: &str, document: Result<Document, ReadError>, home: &Home) {
@@ -218,12 +237,10 @@ fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The name of an experiment file without `.toml`; none for other files.
+/// The name of an experiment file without `.toml`; none for other files, hidden ones and names
+/// that cannot be printed.
 fn slug(path: &Path) -> Option<String> {
-    Some(
-        path.file_name()?
-            .to_str()?
-            .strip_suffix(".toml")?
-            .to_owned(),
-    )
+    let name = path.file_name()?.to_str()?.strip_suffix(".toml")?;
+    let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(char::is_control);
+    is_plain.then(|| name.to_owned())
 }

@@ -3,23 +3,31 @@
 //! The columns are one table: a name, a kind, when an experiment has it, and how it is read off.
 //! A column is left out of an experiment that sets nothing that could give it a value.
 
+use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rust_decimal::Decimal;
+use sha2::{Digest as _, Sha256};
 
 use super::settings::Settings;
-use super::sweep::Sweep;
-use crate::event::{Event, Observer};
-use crate::message::{FinishReason, Usage};
+use super::wire_columns::{WIRE_COLUMNS, WIRE_TURN_COLUMNS};
+use crate::event::{Event, Metering, Observer};
+use crate::message::{FinishReason, Usage, to_json};
 use crate::money::PicoUsd;
 use crate::results::{Cell as Printed, Kind, round_half_away};
 use crate::run::{RunState, StopReason};
+use crate::tools::Catalog;
+
+/// How many bytes of a digest are printed: enough that no change goes unseen by chance.
+const DIGEST_BYTES: usize = 8;
 
 /// One turn, as the events told it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TurnSeen {
     number: u32,
-    usage: Usage,
+    pub(super) usage: Usage,
+    pub(super) metering: Metering,
     cost: PicoUsd,
     finish: Option<FinishReason>,
     provider: Duration,
@@ -28,8 +36,10 @@ pub(super) struct TurnSeen {
 /// Watches a run and keeps what rows need.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    turns: Vec<TurnSeen>,
+    pub(super) turns: Vec<TurnSeen>,
     progress: Vec<Duration>,
+    /// Attempts that repeated a body.
+    pub(super) retries: u32,
 }
 
 impl Observer for Ledger {
@@ -38,6 +48,7 @@ impl Observer for Ledger {
             &Event::Turn {
                 turn,
                 usage,
+                metering,
                 cost,
                 finish,
                 provider,
@@ -45,11 +56,13 @@ impl Observer for Ledger {
                 self.turns.push(TurnSeen {
                     number: turn,
                     usage,
+                    metering,
                     cost,
                     finish,
                     provider,
                 });
             }
+            Event::Attempt { attempt, .. } => self.retries += u32::from(attempt.number > 1),
             Event::ToolProgress { .. } => self.progress.push(at),
             _ => {}
         }
@@ -70,6 +83,8 @@ pub(super) struct Measured<'s> {
     pub(super) settings: &'s Settings,
     pub(super) state: RunState,
     pub(super) ledger: Ledger,
+    /// The tools that the model had.
+    pub(super) catalog: Arc<Catalog>,
     /// What the run's clock showed at the end.
     pub(super) wall: Duration,
     /// The files deleted, in order, repetitions included.
@@ -77,6 +92,8 @@ pub(super) struct Measured<'s> {
     /// The turn after which a person was first asked.
     pub(super) asked_at_turn: Option<u32>,
     pub(super) restored: Option<Restored>,
+    /// How long the run's bytes take without the run.
+    pub(super) bare_socket: Option<Duration>,
 }
 
 impl Measured<'_> {
@@ -111,41 +128,56 @@ impl Measured<'_> {
         }
     }
 
-    /// The wall time that no reply took: what is left is tools and the harness.
-    fn harness_share(&self) -> Duration {
+    /// The wall time that no reply took: what is left is tools, the harness and the wire. Not
+    /// known of a real model, and of drawn latencies.
+    fn harness_share(&self) -> Option<Duration> {
+        if self.settings.asks_endpoint() || self.settings.latency.is_some() {
+            return None;
+        }
         let latency = Duration::from_millis(self.settings.latency_ms.unwrap_or(0));
-        self.wall
-            .saturating_sub(latency.saturating_mul(self.state.turns))
+        let replies = latency.saturating_mul(self.state.turns);
+        Some(self.wall.saturating_sub(replies))
+    }
+
+    /// Which bytes were sent and said: the beginning of a digest of the tools and the transcript,
+    /// so that a change of words that costs no token is seen too.
+    fn transcript_digest(&self) -> String {
+        let text = to_json(&(self.catalog.definitions(), &self.state.messages));
+        let digest = Sha256::digest(text.as_bytes());
+        let mut digits = String::new();
+        for byte in digest.iter().take(DIGEST_BYTES) {
+            let _ = write!(digits, "{byte:02x}");
+        }
+        digits
     }
 
     /// The cell's measured columns, those that `has` says the experiment has.
     pub(super) fn cell_values(&self, presence: &Presence) -> Vec<Printed> {
-        let columns = CELL_COLUMNS
-            .iter()
-            .filter(|column| presence.holds(column.when));
+        let columns = all_columns().filter(|column| presence.holds(column.when));
         columns.map(|column| (column.value)(self)).collect()
     }
 
     /// The measured columns of every turn.
-    pub(super) fn turn_values(&self) -> impl Iterator<Item = Vec<Printed>> + '_ {
-        let of_turn = |turn| {
-            TURN_COLUMNS
-                .iter()
-                .map(|column| (column.value)(turn))
-                .collect()
-        };
+    pub(super) fn turn_values(
+        &self,
+        presence: &Presence,
+    ) -> impl Iterator<Item = Vec<Printed>> + '_ {
+        let columns: Vec<&TurnColumn> = presence.turns().collect();
+        let of_turn = move |turn| columns.iter().map(|column| (column.value)(turn)).collect();
         self.ledger.turns.iter().map(of_turn)
     }
 }
 
 /// When an experiment has a column.
 #[derive(Clone, Copy, Debug)]
-enum When {
+pub(super) enum When {
     Always,
     /// Some cell sets one of these.
     Sets(&'static [&'static str]),
     /// The experiment has sub-agents.
     SubAgents,
+    /// Time is virtual, so that every run can be repeated exactly.
+    VirtualClock,
     /// The machine's clock runs.
     RealClock,
 }
@@ -159,15 +191,15 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) fn of(sweep: &Sweep, sub_agents: bool, real_clock: bool) -> Self {
-        let named = CELL_COLUMNS.iter().flat_map(|column| match column.when {
+    /// What holds if some cell sets the settings that `is_set` knows.
+    pub(super) fn of(is_set: &dyn Fn(&str) -> bool, sub_agents: bool, real_clock: bool) -> Self {
+        let cells = all_columns().map(|column| column.when);
+        let turns = all_turn_columns().map(|column| column.when);
+        let named = cells.chain(turns).flat_map(|when| match when {
             When::Sets(settings) => settings,
             _ => &[],
         });
-        let mentioned = named
-            .copied()
-            .filter(|setting| sweep.mentions(setting))
-            .collect();
+        let mentioned = named.copied().filter(|setting| is_set(setting)).collect();
         Self {
             mentioned,
             sub_agents,
@@ -180,31 +212,42 @@ impl Presence {
             When::Always => true,
             When::Sets(settings) => settings.iter().any(|name| self.mentioned.contains(name)),
             When::SubAgents => self.sub_agents,
+            When::VirtualClock => !self.real_clock,
             When::RealClock => self.real_clock,
         }
     }
 
     /// Names and kinds of the measured columns of a cell.
     pub(super) fn cell_columns(&self) -> Vec<(&'static str, Kind)> {
-        let columns = CELL_COLUMNS.iter().filter(|column| self.holds(column.when));
+        let columns = all_columns().filter(|column| self.holds(column.when));
         columns.map(|column| (column.name, column.kind)).collect()
+    }
+
+    /// Names and kinds of the measured columns of a turn.
+    pub(super) fn turn_columns(&self) -> Vec<(&'static str, Kind)> {
+        let columns = self.turns();
+        columns.map(|column| (column.name, column.kind)).collect()
+    }
+
+    fn turns(&self) -> impl Iterator<Item = &'static TurnColumn> {
+        all_turn_columns().filter(|column| self.holds(column.when))
     }
 }
 
-/// Names and kinds of the measured columns of a turn.
-pub(super) fn turn_columns() -> Vec<(&'static str, Kind)> {
-    TURN_COLUMNS
-        .iter()
-        .map(|column| (column.name, column.kind))
-        .collect()
+fn all_columns() -> impl Iterator<Item = &'static CellColumn> {
+    CELL_COLUMNS.iter().chain(WIRE_COLUMNS)
+}
+
+fn all_turn_columns() -> impl Iterator<Item = &'static TurnColumn> {
+    TURN_COLUMNS.iter().chain(WIRE_TURN_COLUMNS)
 }
 
 /// A measured column of a cell.
-struct CellColumn {
-    name: &'static str,
-    kind: Kind,
-    when: When,
-    value: fn(&Measured<'_>) -> Printed,
+pub(super) struct CellColumn {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) when: When,
+    pub(super) value: fn(&Measured<'_>) -> Printed,
 }
 
 const fn always(name: &'static str, kind: Kind, value: fn(&Measured<'_>) -> Printed) -> CellColumn {
@@ -216,7 +259,7 @@ const fn always(name: &'static str, kind: Kind, value: fn(&Measured<'_>) -> Prin
     }
 }
 
-const fn sets(
+pub(super) const fn sets(
     settings: &'static [&'static str],
     name: &'static str,
     kind: Kind,
@@ -326,6 +369,10 @@ static CELL_COLUMNS: &[CellColumn] = &[
         Kind::Usd,
         |m| m.restored.map(|restored| restored.cost).into(),
     ),
+    sets(&["latency"], "latency_seed", Kind::Count, |m| {
+        let drawn = m.settings.latency.as_ref();
+        drawn.map(|_| m.settings.seed).into()
+    }),
     sets(&["stop_at_ms"], "click_to_stop_ms", Kind::Ms, |m| {
         m.click_to_stop().map_or(Printed::Missing, Printed::ms)
     }),
@@ -360,22 +407,34 @@ static CELL_COLUMNS: &[CellColumn] = &[
     }),
     sub_agents("tree_cost_usd", Kind::Usd, |m| m.state.tree_cost().into()),
     CellColumn {
+        name: "transcript_sha256",
+        kind: Kind::Text,
+        when: When::VirtualClock,
+        value: |m| m.transcript_digest().into(),
+    },
+    CellColumn {
         name: "harness_share_ms",
         kind: Kind::Ms,
         when: When::RealClock,
-        value: |m| Printed::ms(m.harness_share()),
+        value: |m| m.harness_share().map_or(Printed::Missing, Printed::ms),
     },
 ];
 
 /// A measured column of a turn.
-struct TurnColumn {
-    name: &'static str,
-    kind: Kind,
-    value: fn(&TurnSeen) -> Printed,
+pub(super) struct TurnColumn {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) when: When,
+    pub(super) value: fn(&TurnSeen) -> Printed,
 }
 
 const fn of_turn(name: &'static str, kind: Kind, value: fn(&TurnSeen) -> Printed) -> TurnColumn {
-    TurnColumn { name, kind, value }
+    TurnColumn {
+        name,
+        kind,
+        when: When::Always,
+        value,
+    }
 }
 
 static TURN_COLUMNS: &[TurnColumn] = &[

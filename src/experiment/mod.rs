@@ -4,38 +4,51 @@
 //! [`Experiment`] that it returns can be run: its cells are enumerated, its scenarios and folders
 //! are read, its table and claims speak of columns that exist.
 
+pub mod bare;
 mod claims;
+mod doubt;
 mod execute;
 mod format;
+mod harness;
 mod host;
 mod input;
+mod labels;
 mod live;
 mod load;
+mod loopback;
 mod measured;
 mod readout;
 mod resolve;
 mod resources;
 mod rules;
+mod seam;
 mod settings;
+mod summary;
 mod sweep;
+mod wire_columns;
+mod wire_rules;
 
 use rust_decimal::Decimal;
 use serde_json::Value;
 
-pub use execute::{CellRows, ExecuteError, Execution, Go, RunError, Sink};
+pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
 pub use format::RowKind;
+pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
 pub use readout::{FitSpec, Readout};
 pub use resources::{Home, ResourceError};
+pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
+use self::harness::Harness;
 use self::measured::Presence;
 use self::resources::Resources;
+use self::seam::RealModel;
 use crate::clock::ClockKind;
-use crate::document::{Document, Findings, Problems, schema_of};
+use crate::document::{Document, Problems, schema_of};
 
 /// An experiment that was read and checked.
 #[derive(Debug)]
@@ -44,12 +57,14 @@ pub struct Experiment {
     origin: String,
     title: String,
     about: String,
+    harness: Harness,
     clock: ClockKind,
     repeat: u32,
     sweep: Sweep,
     presence: Presence,
     readout: Readout,
     resources: Resources,
+    real_model: RealModel,
 }
 
 impl Experiment {
@@ -58,26 +73,38 @@ impl Experiment {
     /// # Errors
     /// Everything that is wrong in the document, in what it names, and between the two.
     pub fn from_document(name: &str, document: &Document, home: &Home) -> Result<Self, Problems> {
-        let file: format::ExperimentFile = document.decode()?;
-        let sweep = input::read_sweep(document, &file)?;
-        let real_clock = file.clock == ClockKind::Real;
-        let presence = Presence::of(&sweep, !file.subagent.is_empty(), real_clock);
-        let mut findings = Findings::new(document);
-        rules::check(&mut findings, &file, &sweep);
-        let resources = resolve::resolve(&mut findings, (document, &file), &sweep, home)?;
+        let mut mended = document.mended::<format::ExperimentFile>();
+        input::mend_axes(&mut mended);
+        let file: format::ExperimentFile = mended.decode()?;
+        let mut findings = mended.findings();
+        let sweep = input::read_sweep(&mut findings, &file);
+        let harness = Harness::of(&file, home);
+        let clock = harness.clock(file.clock);
+        let real_clock = clock == ClockKind::Real;
+        let is_set = |setting: &str| sweep.mentions(setting);
+        let presence = Presence::of(&is_set, !file.subagent.is_empty(), real_clock);
+        harness.check(&mut findings, &file);
+        rules::check(&mut findings, &file, (&harness, &sweep));
+        let place = resolve::Place {
+            home,
+            harness: &harness,
+        };
+        let resources = resolve::resolve(&mut findings, &file, place)?;
         let mut experiment = Self {
             name: name.to_owned(),
             origin: document.origin().to_owned(),
             title: file.title.clone(),
             about: file.about.clone(),
-            clock: file.clock,
+            harness,
+            clock,
             repeat: file.repeat,
             presence,
             sweep,
             readout: Readout::default(),
             resources,
+            real_model: RealModel::asked_in(&file),
         };
-        experiment.readout = readout::read(&mut findings, document, &file, &experiment);
+        experiment.readout = readout::read(&mut findings, &file, &experiment);
         findings.finish()?;
         Ok(experiment)
     }
@@ -112,6 +139,17 @@ impl Experiment {
         self.clock
     }
 
+    /// Whether a cell asks a real model, which [`Experiment::give_endpoint`] has to give.
+    #[must_use]
+    pub fn needs_endpoint(&self) -> bool {
+        !matches!(self.real_model, RealModel::NotAsked)
+    }
+
+    /// Gives the cells a real model to ask.
+    pub fn give_endpoint(&mut self, endpoint: ModelEndpoint) {
+        self.real_model = RealModel::Given(Box::new(endpoint));
+    }
+
     /// Its cells.
     #[must_use]
     pub const fn sweep(&self) -> &Sweep {
@@ -138,5 +176,7 @@ pub fn schema() -> Value {
     schema_of::<format::ExperimentFile>()
 }
 
+#[cfg(test)]
+mod fault_tests;
 #[cfg(test)]
 mod tests;

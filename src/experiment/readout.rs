@@ -1,14 +1,21 @@
 //! What is read from an experiment's rows: a table, a fit, claims; each checked against the
 //! columns that the experiment will have, before a cell is run.
 
+use std::collections::BTreeSet;
+
 use super::Experiment;
 use super::claims;
+use super::doubt::possible_columns;
 use super::format::{self, Comparison, ExperimentFile, RowKind, Scalar, Where};
 use super::input::written_number;
-use crate::document::{Document, Findings, child};
+use super::labels::Labels;
+use super::summary;
+use crate::document::{Findings, child};
 use crate::results::claims::Claim;
+use crate::results::summary::SummarySpec;
 use crate::results::{
     Column, Condition, Filter, RowSet, RowsError, Show, Table, TableColumn, TableError, TableSpec,
+    UnknownColumn,
 };
 
 /// What is read from an experiment's rows.
@@ -16,6 +23,8 @@ use crate::results::{
 pub struct Readout {
     /// The table that a reader sees, and the rows that it is made of.
     pub table: Option<(TableSpec, RowKind)>,
+    /// What repeated samples are summed up in.
+    pub summary: Option<SummarySpec>,
     /// The parabola.
     pub fit: Option<FitSpec>,
     /// The published numbers.
@@ -31,17 +40,15 @@ pub struct FitSpec {
     pub y: String,
 }
 
-/// The most cells whose labels are compared with the conditions of claims before a run.
-const MOST_LABELLED: u64 = 10_000;
-
 /// Reads what the file wants from the rows; what is wrong with that goes into `findings`.
 pub(super) fn read(
     findings: &mut Findings<'_>,
-    document: &Document,
     file: &ExperimentFile,
     experiment: &Experiment,
 ) -> Readout {
-    let known = match Known::of(experiment) {
+    let summary = file.summary.as_ref();
+    let summary = summary.map(|summary| summary::read(findings, summary, experiment));
+    let known = match Known::of(findings, file, (experiment, summary.as_ref())) {
         Ok(known) => known,
         Err(error) => {
             let help = "rename what the columns are called after";
@@ -51,11 +58,11 @@ pub(super) fn read(
     };
     let mut reader = Reader {
         findings,
-        document,
         known: &known,
     };
     let table = file.table.as_ref();
     Readout {
+        summary,
         table: table.map(|table| (reader.table(table), table.rows)),
         fit: file.fit.as_ref().map(|fit| reader.fit(fit)),
         claims: claims::read(&mut reader, &file.claim, experiment),
@@ -66,15 +73,28 @@ pub(super) fn read(
 pub(super) struct Known {
     cells: RowSet,
     turns: RowSet,
-    labels: Option<RowSet>,
+    summary: RowSet,
+    summary_is_in_doubt: bool,
+    labels: Labels,
+    /// What may be meant to be a column where the file is in doubt.
+    possible: BTreeSet<String>,
 }
 
 impl Known {
-    fn of(experiment: &Experiment) -> Result<Self, RowsError> {
+    fn of(
+        findings: &Findings<'_>,
+        file: &ExperimentFile,
+        (experiment, summary): (&Experiment, Option<&SummarySpec>),
+    ) -> Result<Self, RowsError> {
+        let sweep = experiment.sweep();
+        let cells = RowSet::new(each_once(experiment.cell_columns()))?;
         Ok(Self {
-            cells: RowSet::new(experiment.cell_columns())?,
-            turns: RowSet::new(experiment.turn_columns())?,
-            labels: labels(experiment)?,
+            summary: summary::header(summary, &cells)?,
+            summary_is_in_doubt: !findings.is_sound("/summary"),
+            cells,
+            turns: RowSet::new(each_once(experiment.turn_columns()))?,
+            labels: Labels::of(findings, experiment)?,
+            possible: possible_columns(findings, file, sweep),
         })
     }
 
@@ -82,31 +102,30 @@ impl Known {
         match rows {
             RowKind::Cells => &self.cells,
             RowKind::Turns => &self.turns,
+            RowKind::Summary => &self.summary,
         }
+    }
+
+    /// The column that there is not and cannot be meant to be.
+    fn missing(&self, column: &str, rows: RowKind) -> Option<UnknownColumn> {
+        if rows == RowKind::Summary && self.summary_is_in_doubt {
+            return None;
+        }
+        let unknown = self.columns(rows).index_of(column).err()?;
+        (!self.possible.contains(column)).then_some(unknown)
     }
 }
 
-/// The labels of all cells, where cells have labels and there are not too many of either.
-fn labels(experiment: &Experiment) -> Result<Option<RowSet>, RowsError> {
-    let sweep = experiment.sweep();
-    let columns = sweep.labels().into_iter();
-    let columns: Vec<Column> = columns
-        .map(|(name, kind)| Column::new(name, kind))
-        .collect();
-    if columns.is_empty() || sweep.len() > MOST_LABELLED || experiment.repeat > 1 {
-        return Ok(None);
-    }
-    let mut labels = RowSet::new(columns)?;
-    for row in (0..sweep.len()).filter_map(|index| sweep.labels_at(index)) {
-        labels.push(row)?;
-    }
-    Ok(Some(labels))
+/// The columns without those whose setting is swept twice, which was reported.
+fn each_once(mut columns: Vec<Column>) -> Vec<Column> {
+    let mut seen = BTreeSet::new();
+    columns.retain(|column| seen.insert(column.name.clone()));
+    columns
 }
 
 /// Reads parts of one file.
 pub(super) struct Reader<'r, 'd> {
     pub(super) findings: &'r mut Findings<'d>,
-    pub(super) document: &'r Document,
     known: &'r Known,
 }
 
@@ -130,16 +149,7 @@ impl Reader<'_, '_> {
                 show: Show::Value,
             });
         }
-        for column in table
-            .headings
-            .keys()
-            .filter(|column| !table.columns.contains(column))
-        {
-            let message = format!("a heading of `{column}`, which the table does not show");
-            let pointer = child("/table/headings", column);
-            self.findings
-                .add_to_key(&pointer, &message, "add it to `columns`, or leave it out");
-        }
+        self.headings(table);
         for (index, compared) in table.compared.iter().enumerate() {
             let pointer = format!("/table/compared/{index}/column");
             self.column(&pointer, &compared.column, table.rows);
@@ -155,14 +165,41 @@ impl Reader<'_, '_> {
             columns,
             filter,
         };
-        // A column that does not exist was reported where it stands.
-        if let Err(error @ (TableError::NotANumber(_) | TableError::Rows(_))) =
-            Table::build(&spec, self.known.columns(table.rows))
-        {
+        self.table_of_columns(&spec, table.rows);
+        spec
+    }
+
+    fn headings(&mut self, table: &format::Table) {
+        if !self.findings.is_sound("/table/columns") {
+            return;
+        }
+        let shown = |column: &&String| table.columns.contains(column);
+        for column in table.headings.keys().filter(|column| !shown(column)) {
+            let message = format!("a heading of `{column}`, which the table does not show");
+            let pointer = child("/table/headings", column);
+            self.findings
+                .add_to_key(&pointer, &message, "add it to `columns`, or leave it out");
+        }
+    }
+
+    /// Reports columns of which no table can be made; those that do not exist were reported.
+    fn table_of_columns(&mut self, spec: &TableSpec, rows: RowKind) {
+        let columns = self.known.columns(rows);
+        let mut spec = TableSpec {
+            filter: Filter::default(),
+            ..spec.clone()
+        };
+        spec.columns
+            .retain(|shown| columns.index_of(&shown.column).is_ok());
+        while let Err(error) = Table::build(&spec, columns) {
             self.findings
                 .add("/table/columns", &error.to_string(), "change the columns");
+            let TableError::NotANumber(text) = error else {
+                break;
+            };
+            spec.columns
+                .retain(|shown| shown.column != text || shown.show == Show::Value);
         }
-        spec
     }
 
     fn fit(&mut self, fit: &format::Fit) -> FitSpec {
@@ -176,7 +213,7 @@ impl Reader<'_, '_> {
 
     /// Reports a column that the rows will not have.
     pub(super) fn column(&mut self, pointer: &str, column: &str, rows: RowKind) {
-        if let Err(unknown) = self.known.columns(rows).index_of(column) {
+        if let Some(unknown) = self.known.missing(column, rows) {
             let (message, help) = (format!("no column `{column}`"), help_of(&unknown));
             self.findings.add(pointer, &message, &help);
         }
@@ -191,62 +228,43 @@ impl Reader<'_, '_> {
         wanted: Matches,
     ) -> Filter {
         let mut all = Vec::new();
+        let mut certain = Vec::new();
         for (column, value) in conditions {
             let place = child(pointer, column);
-            if let Err(unknown) = self.known.columns(rows).index_of(column) {
+            if let Some(unknown) = self.known.missing(column, rows) {
                 let message = format!("no column `{column}`");
                 self.findings
                     .add_to_key(&place, &message, &help_of(&unknown));
             }
-            all.push(Condition::new(column, self.text_of(&place, value)));
-        }
-        let filter = Filter(all);
-        self.matching(pointer, &filter, rows, wanted);
-        filter
-    }
-
-    /// Compares the conditions on labels with the labels of all cells.
-    fn matching(&mut self, pointer: &str, filter: &Filter, rows: RowKind, wanted: Matches) {
-        let Some(labels) = self
-            .known
-            .labels
-            .as_ref()
-            .filter(|_| wanted != Matches::Any)
-        else {
-            return;
-        };
-        let is_label = |condition: &&Condition| labels.index_of(&condition.column).is_ok();
-        let on_labels = Filter(filter.0.iter().filter(is_label).cloned().collect());
-        let all_known = on_labels.0.len() == filter.0.len();
-        match on_labels.pick_some(labels) {
-            Err(error) => {
-                self.findings
-                    .add(pointer, &error.to_string(), "name values that cells have");
+            let condition = Condition::new(column, self.text_of(&place, value));
+            if self.findings.is_certain(&place) {
+                certain.push(condition.clone());
             }
-            Ok(found) if wanted == Matches::One && rows == RowKind::Cells && all_known => {
-                if found.len() > 1 {
-                    let message = format!("{} cells match where one is meant", found.len());
-                    self.findings
-                        .add(pointer, &message, "add a condition to `where`");
-                }
-            }
-            Ok(_) => {}
+            all.push(condition);
         }
+        if wanted != Matches::Any {
+            let is_one = wanted == Matches::One && rows != RowKind::Turns;
+            let is_whole = certain.len() == all.len();
+            let found = self.known.labels.mismatches(certain, is_one && is_whole);
+            for (message, help) in found {
+                self.findings.add(pointer, &message, help);
+            }
+        }
+        Filter(all)
     }
 
     /// A condition's value as it is written; the rows compare numbers by value.
     fn text_of(&self, pointer: &str, value: &Scalar) -> String {
         match &value.0 {
             serde_json::Value::String(text) => text.clone(),
-            serde_json::Value::Number(number) => {
-                written_number(self.document, pointer).unwrap_or_else(|| number.to_string())
-            }
+            serde_json::Value::Number(number) => written_number(self.findings.document(), pointer)
+                .unwrap_or_else(|| number.to_string()),
             other => other.to_string(),
         }
     }
 }
 
-fn help_of(unknown: &crate::results::UnknownColumn) -> String {
+pub(super) fn help_of(unknown: &UnknownColumn) -> String {
     match &unknown.suggestion {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the columns are {}", unknown.existing.join(", ")),

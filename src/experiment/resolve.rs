@@ -1,20 +1,27 @@
 //! Everything that an experiment names outside its file, found and read: scenarios, folders,
 //! prices, tools and sub-agents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::format::{ExperimentFile, Subagent};
+use super::harness::Harness;
 use super::input::{occurrences, written_number};
 use super::resources::{Child, Home, Resources, tools_of};
 use super::settings::Dollars;
-use super::sweep::Sweep;
-use crate::document::{Document, Findings, Problems, ReadError, child, suggest};
+use crate::document::{Findings, Problems, ReadError, child, suggest};
 use crate::pricing::PriceList;
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::ScenarioError;
 use crate::tools::Catalog;
+
+/// Where a file stands, and what runs its cells.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) home: &'p Home,
+    pub(super) harness: &'p Harness,
+}
 
 /// Reads everything that the file names; what is not there, or is wrong itself, goes into
 /// `findings`.
@@ -23,20 +30,28 @@ use crate::tools::Catalog;
 /// The program's own price list cannot be read.
 pub(super) fn resolve(
     findings: &mut Findings<'_>,
-    (document, file): (&Document, &ExperimentFile),
-    sweep: &Sweep,
-    home: &Home,
+    file: &ExperimentFile,
+    place: Place<'_>,
 ) -> Result<Resources, Problems> {
+    let Place { home, harness } = place;
     let mut resolver = Resolver { findings, home };
-    let scenarios = resolver.scenarios(sweep);
-    let workspaces = resolver.workspaces(sweep);
+    let (scenarios, scripts) = match harness {
+        Harness::InProcess => {
+            let read = resolver.named(file, |home, name| home.scenario(name).map(Arc::new));
+            (read, BTreeMap::new())
+        }
+        Harness::Command(_) => (BTreeMap::new(), resolver.named(file, Home::script)),
+    };
+    let workspaces = resolver.workspaces(file);
     let prices = PriceList::builtin()?;
-    resolver.prices(sweep, &prices);
-    resolver.tools(file, sweep);
+    resolver.prices(file, &prices);
+    resolver.subagent_names(file);
+    resolver.tools(file);
     resolver.cycles(file);
-    let children = resolver.children(document, file);
+    let children = resolver.children(file);
     let mut resources = Resources::new(prices, children);
     resources.scenarios = scenarios;
+    resources.scripts = scripts;
     resources.workspaces = workspaces;
     Ok(resources)
 }
@@ -47,21 +62,27 @@ struct Resolver<'r, 'd> {
 }
 
 impl Resolver<'_, '_> {
-    fn scenarios(&mut self, sweep: &Sweep) -> BTreeMap<String, Arc<Scenario>> {
+    /// What `find` finds by each name that the file gives a scenario.
+    fn named<T>(
+        &mut self,
+        file: &ExperimentFile,
+        find: impl Fn(&Home, &str) -> Result<T, ScenarioError>,
+    ) -> BTreeMap<String, T> {
         let mut read = BTreeMap::new();
-        for (pointer, name) in texts(sweep, "scenario") {
+        for (pointer, name) in texts(file, "scenario") {
             if !read.contains_key(name)
-                && let Some(scenario) = self.scenario(&pointer, name)
+                && let Some(found) = self.found(&pointer, find(self.home, name))
             {
-                read.insert(name.to_owned(), scenario);
+                read.insert(name.to_owned(), found);
             }
         }
         read
     }
 
-    fn scenario(&mut self, pointer: &str, name: &str) -> Option<Arc<Scenario>> {
-        match self.home.scenario(name) {
-            Ok(scenario) => Some(Arc::new(scenario)),
+    /// What was found; what was not is reported.
+    fn found<T>(&mut self, pointer: &str, found: Result<T, ScenarioError>) -> Option<T> {
+        match found {
+            Ok(found) => Some(found),
             Err(error) => {
                 let help = error.help();
                 match error {
@@ -81,9 +102,9 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn workspaces(&mut self, sweep: &Sweep) -> BTreeMap<String, crate::tools::Template> {
+    fn workspaces(&mut self, file: &ExperimentFile) -> BTreeMap<String, crate::tools::Template> {
         let mut read = BTreeMap::new();
-        for (pointer, name) in texts(sweep, "workspace") {
+        for (pointer, name) in texts(file, "workspace") {
             match self.home.workspace(name) {
                 Ok(template) => {
                     read.insert(name.to_owned(), template);
@@ -97,18 +118,18 @@ impl Resolver<'_, '_> {
         read
     }
 
-    fn prices(&mut self, sweep: &Sweep, prices: &PriceList) {
+    fn prices(&mut self, file: &ExperimentFile, prices: &PriceList) {
         let known: Vec<&str> = prices
             .all()
             .iter()
             .map(|price| price.name.as_str())
             .collect();
-        for (pointer, name) in texts(sweep, "price") {
+        for (pointer, name) in texts(file, "price") {
             self.known("price", &pointer, name, &known);
         }
     }
 
-    fn tools(&mut self, file: &ExperimentFile, sweep: &Sweep) {
+    fn subagent_names(&mut self, file: &ExperimentFile) {
         let built_in = Catalog::chapter();
         let mut known: Vec<&str> = built_in.names().collect();
         for (index, child) in file.subagent.iter().enumerate() {
@@ -122,30 +143,61 @@ impl Resolver<'_, '_> {
             }
             known.push(&child.name);
         }
+    }
+
+    fn tools(&mut self, file: &ExperimentFile) {
+        let built_in = Catalog::chapter();
+        let agents = file.subagent.iter().map(|agent| agent.name.as_str());
+        let all: Vec<&str> = built_in.names().chain(agents).collect();
+        let known = (!self.is_any_name_in_doubt(file)).then_some(&*all);
         for (index, child) in file.subagent.iter().enumerate() {
-            for (at, tool) in child.tools.iter().flatten().enumerate() {
-                self.known(
-                    "tool",
-                    &format!("/subagent/{index}/tools/{at}"),
-                    tool,
-                    &known,
-                );
-            }
+            let listed = child.tools.iter().flatten().map(String::as_str);
+            self.tool_list(&format!("/subagent/{index}/tools"), listed, known);
         }
-        for (pointer, value) in occurrences(sweep, "tools") {
+        for (pointer, value) in occurrences(file, "tools") {
             let names = value
                 .as_array()
                 .into_iter()
                 .flatten()
                 .filter_map(Value::as_str);
-            for (at, name) in names.enumerate() {
-                self.known("tool", &format!("{pointer}/{at}"), name, &known);
+            self.tool_list(&pointer, names, known);
+        }
+        for (pointer, value) in occurrences(file, "descriptions") {
+            for name in value.as_object().into_iter().flat_map(|table| table.keys()) {
+                self.known_tool(&child(&pointer, name), name, known);
             }
         }
-        for (pointer, value) in occurrences(sweep, "descriptions") {
-            for name in value.as_object().into_iter().flat_map(|table| table.keys()) {
-                self.known("tool", &child(&pointer, name), name, &known);
+    }
+
+    /// Whether a sub-agent may be meant to be called something that cannot be read.
+    fn is_any_name_in_doubt(&self, file: &ExperimentFile) -> bool {
+        let mut places = (0..file.subagent.len()).map(|index| format!("/subagent/{index}/name"));
+        !self.findings.is_certain("/subagent")
+            || places.any(|place| !self.findings.is_certain(&place))
+    }
+
+    /// Every tool of a list is one that there is, and comes once.
+    fn tool_list<'n>(
+        &mut self,
+        pointer: &str,
+        names: impl Iterator<Item = &'n str>,
+        known: Option<&[&str]>,
+    ) {
+        let mut before = BTreeSet::new();
+        for (at, name) in names.enumerate() {
+            let place = format!("{pointer}/{at}");
+            self.known_tool(&place, name, known);
+            if !before.insert(name) {
+                let message = format!("the tool `{name}` twice in one list");
+                self.findings.add(&place, &message, "keep it once");
             }
+        }
+    }
+
+    /// `known` is missing where it is in doubt which tools there are.
+    fn known_tool(&mut self, pointer: &str, name: &str, known: Option<&[&str]>) {
+        if let Some(known) = known {
+            self.known("tool", pointer, name, known);
         }
     }
 
@@ -161,8 +213,16 @@ impl Resolver<'_, '_> {
 
     /// Reports each sub-agent that can, by its tools and theirs, end up calling itself.
     fn cycles(&mut self, file: &ExperimentFile) {
-        for (index, child) in file.subagent.iter().enumerate() {
-            if let Some(path) = way_back(&file.subagent, child) {
+        let all = file.subagent.iter().enumerate();
+        let named: Vec<(usize, &Subagent)> = all
+            .filter(|(index, _)| {
+                let at = format!("/subagent/{index}");
+                self.findings.is_sound(&format!("{at}/name"))
+                    && self.findings.is_certain(&format!("{at}/tools"))
+            })
+            .collect();
+        for &(index, child) in &named {
+            if let Some(path) = way_back(&named, child) {
                 let message = format!("a cycle of sub-agents: {}", path.join(" → "));
                 let help = "take one of them out of the tools of another";
                 self.findings
@@ -171,17 +231,20 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn children(&mut self, document: &Document, file: &ExperimentFile) -> Vec<Child> {
+    fn children(&mut self, file: &ExperimentFile) -> Vec<Child> {
         let mut children = Vec::new();
         for (index, child) in file.subagent.iter().enumerate() {
             let at = format!("/subagent/{index}");
-            let budget = self.budget(document, &format!("{at}/max_budget_usd"));
-            if child.max_turns.is_none() && budget.is_none() {
+            let budget = self.budget(&format!("{at}/max_budget_usd"));
+            let is_unlimited = child.max_turns.is_none() && child.max_budget_usd.is_none();
+            let limits = ["max_turns", "max_budget_usd"];
+            if is_unlimited && self.findings.are_certain(&at, &limits) {
                 let help = "set `max_turns` or `max_budget_usd`";
                 self.findings
-                    .add(&format!("{at}/name"), "a sub-agent without a limit", help);
+                    .add_to_table(&at, "name", "a sub-agent without a limit", help);
             }
-            if let Some(scenario) = self.scenario(&format!("{at}/scenario"), &child.scenario) {
+            let scenario = self.home.scenario(&child.scenario).map(Arc::new);
+            if let Some(scenario) = self.found(&format!("{at}/scenario"), scenario) {
                 children.push(Child {
                     file: child.clone(),
                     budget,
@@ -192,8 +255,8 @@ impl Resolver<'_, '_> {
         children
     }
 
-    fn budget(&mut self, document: &Document, pointer: &str) -> Option<Dollars> {
-        let text = written_number(document, pointer)?;
+    fn budget(&mut self, pointer: &str) -> Option<Dollars> {
+        let text = written_number(self.findings.document(), pointer)?;
         match text.parse() {
             Ok(amount) => Some(Dollars(amount)),
             Err(error) => {
@@ -206,13 +269,13 @@ impl Resolver<'_, '_> {
 }
 
 /// Every text that the file gives a setting, with its place.
-fn texts<'s>(sweep: &'s Sweep, setting: &str) -> impl Iterator<Item = (String, &'s str)> {
-    let found = occurrences(sweep, setting).into_iter();
+fn texts<'f>(file: &'f ExperimentFile, setting: &str) -> impl Iterator<Item = (String, &'f str)> {
+    let found = occurrences(file, setting).into_iter();
     found.filter_map(|(pointer, value)| Some((pointer, value.as_str()?)))
 }
 
 /// The shortest chain of tools that leads from `start` back to it.
-fn way_back<'f>(all: &'f [Subagent], start: &'f Subagent) -> Option<Vec<&'f str>> {
+fn way_back<'f>(all: &[(usize, &'f Subagent)], start: &'f Subagent) -> Option<Vec<&'f str>> {
     let mut reached = BTreeMap::from([(start.name.as_str(), Vec::from([start.name.as_str()]))]);
     let mut frontier = vec![start];
     while !frontier.is_empty() {
@@ -227,7 +290,7 @@ fn way_back<'f>(all: &'f [Subagent], start: &'f Subagent) -> Option<Vec<&'f str>
                 if tool == start.name {
                     return Some(longer);
                 }
-                if let Some(other) = all.iter().find(|other| other.name == tool)
+                if let Some(&(_, other)) = all.iter().find(|(_, other)| other.name == tool)
                     && !reached.contains_key(tool)
                 {
                     reached.insert(&other.name, longer);

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::format::Subagent;
+use super::seam::{Seam, SeamError, Transport};
 use super::settings::{Distribution, Dollars, IdempotencyKeys, Settings};
+use crate::meter::script_by;
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
-use crate::provider::{Latency, LatencyError, Scripted};
+use crate::provider::{Latency, LatencyError, Provider};
 use crate::run::policy::{BudgetCheck, StopCondition};
 use crate::run::{RunSettings, SubAgent};
 use crate::scenario::{Scenario, ScenarioError, builtin_names};
+use crate::server::Script;
 use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError};
 
 /// The tools of a child that names none: the built-in ones that write nothing.
@@ -42,6 +45,11 @@ impl Home {
         }
     }
 
+    /// The script that a file means by `written`: one of the `any-*` scenarios, or else a scenario.
+    pub(super) fn script(&self, written: &str) -> Result<Script, ScenarioError> {
+        script_by(written, |name| self.scenario(name))
+    }
+
     /// A copy of the folder that a file means by `written`.
     pub(super) fn workspace(&self, written: &str) -> Result<Template, WorkspaceError> {
         match self {
@@ -55,6 +63,8 @@ impl Home {
 #[derive(Debug)]
 pub(super) struct Resources {
     pub(super) scenarios: BTreeMap<String, Arc<Scenario>>,
+    /// What the endpoint plays for commands.
+    pub(super) scripts: BTreeMap<String, Script>,
     pub(super) workspaces: BTreeMap<String, Template>,
     pub(super) prices: PriceList,
     pub(super) children: Vec<Child>,
@@ -87,12 +97,16 @@ pub enum ResourceError {
     /// A latency that no reply can have.
     #[error(transparent)]
     Latency(#[from] LatencyError),
+    /// A model that cannot be reached.
+    #[error(transparent)]
+    Seam(#[from] SeamError),
 }
 
 impl Resources {
     pub(super) fn new(prices: PriceList, children: Vec<Child>) -> Self {
         Self {
             scenarios: BTreeMap::new(),
+            scripts: BTreeMap::new(),
             workspaces: BTreeMap::new(),
             prices,
             children,
@@ -100,12 +114,26 @@ impl Resources {
         }
     }
 
-    /// The scripted model of a cell.
-    pub(super) fn provider(&self, settings: &Settings) -> Result<Scripted, ResourceError> {
+    /// The model of a cell, as the cell reaches it.
+    pub(super) fn provider(
+        &self,
+        settings: &Settings,
+        seam: &Seam,
+    ) -> Result<Arc<dyn Provider>, ResourceError> {
+        if settings.asks_endpoint() {
+            return Ok(seam.endpoint(settings)?);
+        }
         let name = settings.scenario.as_deref().unwrap_or_default();
         let scenario = self.scenarios.get(name);
         let scenario = scenario.ok_or_else(|| ResourceError::Scenario(name.to_owned()))?;
-        Ok(Scripted::new(Arc::clone(scenario)).with_latency(latency_of(settings)?))
+        seam.scripted(settings, (name, scenario))
+    }
+
+    /// What the endpoint of a cell plays.
+    pub(super) fn script(&self, settings: &Settings) -> Result<&Script, ResourceError> {
+        let name = settings.scenario.as_deref().unwrap_or_default();
+        let script = self.scripts.get(name);
+        script.ok_or_else(|| ResourceError::Scenario(name.to_owned()))
     }
 
     /// The files of a cell before it runs; none for those that are built in.
@@ -135,8 +163,16 @@ impl Resources {
         })
     }
 
-    /// The tools of a cell; cells with the same tools share one catalog.
-    pub(super) fn catalog(&self, settings: &Settings) -> Result<Arc<Catalog>, ResourceError> {
+    /// The tools of a cell; cells with the same tools share one catalog, unless a sub-agent among
+    /// them is reached over HTTP, where each run is told from the others.
+    pub(super) fn catalog(
+        &self,
+        settings: &Settings,
+        seam: &Seam,
+    ) -> Result<Arc<Catalog>, ResourceError> {
+        if !self.children.is_empty() && settings.transport != Transport::InProcess {
+            return Ok(Arc::new(self.make_catalog(settings, seam)?));
+        }
         let key = self.catalog_key(settings);
         let known = |catalogs: &BTreeMap<String, Arc<Catalog>>| catalogs.get(&key).cloned();
         // A panic elsewhere leaves whole catalogs in the map, never a part of one.
@@ -144,7 +180,7 @@ impl Resources {
         if let Some(catalog) = found {
             return Ok(catalog);
         }
-        let catalog = Arc::new(self.make_catalog(settings)?);
+        let catalog = Arc::new(self.make_catalog(settings, seam)?);
         let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(catalogs.entry(key).or_insert(catalog)))
     }
@@ -172,11 +208,11 @@ impl Resources {
         format!("{tools:?} {of_children:?}")
     }
 
-    fn make_catalog(&self, settings: &Settings) -> Result<Catalog, ResourceError> {
+    fn make_catalog(&self, settings: &Settings, seam: &Seam) -> Result<Catalog, ResourceError> {
         let mut made = Made::new();
         let mut catalog = built_in(settings.idempotency_keys);
         for child in &self.children {
-            catalog = catalog.with(self.child_tool(child, settings, &mut made)?)?;
+            catalog = catalog.with(self.child_tool(child, (settings, seam), &mut made)?)?;
         }
         let catalog = described(&catalog, settings)?;
         Ok(match &settings.tools {
@@ -190,7 +226,7 @@ impl Resources {
     fn child_tool(
         &self,
         child: &Child,
-        settings: &Settings,
+        (settings, seam): (&Settings, &Seam),
         made: &mut Made,
     ) -> Result<Arc<dyn Tool>, ResourceError> {
         if let Some(tool) = made.get(&child.file.name) {
@@ -203,14 +239,14 @@ impl Resources {
             .iter()
             .filter(|other| own.contains(&other.file.name.as_str()))
         {
-            catalog = catalog.with(self.child_tool(other, settings, made)?)?;
+            catalog = catalog.with(self.child_tool(other, (settings, seam), made)?)?;
         }
         let catalog = described(&catalog, settings)?.subset(&own)?;
-        let provider = Scripted::new(Arc::clone(&child.scenario));
+        let provider = seam.scripted(settings, (&child.file.scenario, &child.scenario))?;
         let agent = SubAgent::new(
             (&child.file.name, &child.file.description),
             child.file.system.as_deref().unwrap_or(CHILD_SYSTEM),
-            Arc::new(provider.with_latency(latency_of(settings)?)),
+            provider,
             Arc::new(catalog),
             RunSettings {
                 stop: child.stop_conditions(),

@@ -5,11 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use super::doubt;
 use super::format::ExperimentFile;
+use super::harness::Harness;
 use super::input::pointer_of;
 use super::resources::latency_of;
 use super::settings::Settings;
 use super::sweep::Sweep;
+use super::wire_rules;
 use crate::clock::ClockKind;
 use crate::document::Findings;
 use crate::run::policy::BudgetCheck;
@@ -18,21 +21,19 @@ use crate::run::policy::BudgetCheck;
 const MOST_TRIED: usize = 10_000;
 
 /// A rule: the settings that it looks at, the one that it blames, and what it says.
-struct Rule {
-    looks_at: &'static [&'static str],
-    blames: &'static str,
-    broken: fn(&Settings) -> Option<String>,
-    help: &'static str,
+pub(super) struct Rule {
+    pub(super) looks_at: &'static [&'static str],
+    pub(super) blames: &'static str,
+    pub(super) broken: fn(&Settings) -> Option<String>,
+    pub(super) help: &'static str,
 }
 
 const RULES: &[Rule] = &[
     Rule {
-        looks_at: &["scenario"],
+        looks_at: &["scenario", "provider"],
         blames: "scenario",
         broken: |settings| {
-            settings
-                .scenario
-                .is_none()
+            (settings.scenario.is_none() && !settings.asks_endpoint())
                 .then(|| "no scenario: nobody plays the model".to_owned())
         },
         help: "set `scenario` under `[settings]`, in every case, or as an axis",
@@ -62,22 +63,31 @@ const RULES: &[Rule] = &[
         broken: |settings| latency_of(settings).err().map(|error| error.to_string()),
         help: "write a plausible number of milliseconds",
     },
-    Rule {
-        looks_at: &["max_turns", "max_budget_usd", "max_tokens"],
-        blames: "max_turns",
-        broken: |settings| {
-            let unlimited = settings.max_turns.is_none()
-                && settings.max_budget_usd.is_none()
-                && settings.max_tokens.is_none();
-            unlimited.then(|| "no limit: a model that never answers would never stop".to_owned())
-        },
-        help: "set `max_turns`, `max_budget_usd` or `max_tokens`",
-    },
 ];
 
-/// Reports every rule that a cell breaks, once for each place that is to blame.
-pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &Sweep) {
-    if file.repeat > 1 && file.clock == ClockKind::Virtual {
+/// Rules of the loop of this program alone.
+const OF_THE_LOOP: &[Rule] = &[Rule {
+    looks_at: &["max_turns", "max_budget_usd", "max_tokens"],
+    blames: "max_turns",
+    broken: |settings| {
+        let unlimited = settings.max_turns.is_none()
+            && settings.max_budget_usd.is_none()
+            && settings.max_tokens.is_none();
+        unlimited.then(|| "no limit: a model that never answers would never stop".to_owned())
+    },
+    help: "set `max_turns`, `max_budget_usd` or `max_tokens`",
+}];
+
+/// Reports every rule that a cell breaks, once for each place that is to blame. A cell is left
+/// out where it is in doubt what the rule looks at.
+pub(super) fn check(
+    findings: &mut Findings<'_>,
+    file: &ExperimentFile,
+    (harness, sweep): (&Harness, &Sweep),
+) {
+    let clock = harness.clock(file.clock);
+    let is_virtual = clock == ClockKind::Virtual && findings.is_certain("/clock");
+    if file.repeat > 1 && is_virtual {
         let help = "set `clock = \"real\"`, or leave `repeat` out";
         findings.add(
             "/repeat",
@@ -85,10 +95,30 @@ pub(super) fn check(findings: &mut Findings<'_>, file: &ExperimentFile, sweep: &
             help,
         );
     }
-    for rule in RULES {
+    let of_the_loop = match harness {
+        Harness::InProcess => OF_THE_LOOP,
+        Harness::Command(_) => &[],
+    };
+    let of_the_wire = match harness {
+        Harness::InProcess => wire_rules::RULES,
+        Harness::Command(_) => &[],
+    };
+    let of_clock = if is_virtual {
+        wire_rules::ON_VIRTUAL_CLOCK
+    } else {
+        &[]
+    };
+    let all = RULES.iter().chain(of_the_loop);
+    for rule in all.chain(of_the_wire).chain(of_clock) {
         let mut blamed = BTreeSet::new();
         for index in sweep.representatives(rule.looks_at, MOST_TRIED) {
-            let Ok(cell) = sweep.cell(index) else {
+            let is_settled =
+                |setting: &&str| doubt::is_settled(findings, (file, sweep), index, setting);
+            let Some(cell) = sweep
+                .cell(index)
+                .ok()
+                .filter(|_| rule.looks_at.iter().all(is_settled))
+            else {
                 continue;
             };
             let pointer = pointer_of(sweep, index, rule.blames);

@@ -9,6 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::harness::{EnvValue, FaultLine};
+use super::seam::{CompareWith, ModelSource, Transport};
 use crate::money::PicoUsd;
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
@@ -19,6 +21,10 @@ use crate::run::policy::{
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
+    /// Who plays the model. Default: the `scripted` one.
+    pub provider: ModelSource,
+    /// How the model is reached; over HTTP needs `clock = "real"`. Default: `in_process`.
+    pub transport: Transport,
     /// The scripted model: the name of a scenario, or the path of a scenario file from this file.
     pub scenario: Option<String>,
     /// The system prompt. Default: the one that the built-in scenarios share.
@@ -82,15 +88,28 @@ pub struct Settings {
     pub latency: Option<Latency>,
     /// The seed of everything that is drawn. Default: 0.
     pub seed: u64,
+    /// What is measured beside every run over HTTP. Default: nothing.
+    pub compare_with: Option<CompareWith>,
+    /// A regular expression that a right answer matches: gives the column `right`.
+    pub expected_answer: Option<String>,
     /// After this turn and its tools the state is written to bytes, everything else is dropped,
     /// and a new run continues from the bytes. Default: never.
     #[schemars(range(min = 1))]
     pub restart_after_turn: Option<u32>,
+    /// Variables of a command's environment, on top of those under `[harness]`. An axis can be one
+    /// of them: `env.NAME`. A case's variables are written over these one by one.
+    pub env: BTreeMap<String, EnvValue>,
+    /// Arguments of a command, after those under `[harness]`.
+    pub args: Vec<String>,
+    /// How the endpoint fails a command, such as `"turn=1,first=2,kind=429"`. Default: it does not.
+    pub faults: Vec<FaultLine>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            provider: ModelSource::default(),
+            transport: Transport::default(),
             scenario: None,
             system: None,
             user: None,
@@ -119,12 +138,23 @@ impl Default for Settings {
             latency_ms: None,
             latency: None,
             seed: 0,
+            compare_with: None,
+            expected_answer: None,
             restart_after_turn: None,
+            env: BTreeMap::new(),
+            args: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }
 
 impl Settings {
+    /// Whether a real model is asked.
+    #[must_use]
+    pub fn asks_endpoint(&self) -> bool {
+        self.provider == ModelSource::Endpoint
+    }
+
     /// The policies among the settings.
     #[must_use]
     pub fn policy(&self) -> Policy {

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::harness::ENV;
 use super::settings::{Dollars, Settings};
 use crate::results::{Cell as Printed, Kind};
 
@@ -108,6 +109,15 @@ impl Sweep {
         &self.shape
     }
 
+    /// The axes, in the order of the file; none where cells come one by one.
+    #[must_use]
+    pub fn axes(&self) -> &[SweptAxis] {
+        match &self.shape {
+            Shape::Product(axes) | Shape::Zip(axes) => axes,
+            Shape::Single | Shape::Cases(_) => &[],
+        }
+    }
+
     /// What every cell has, before its own values are written over it.
     #[must_use]
     pub const fn base(&self) -> &Map<String, Value> {
@@ -117,14 +127,25 @@ impl Sweep {
     /// Whether any cell sets `setting`.
     #[must_use]
     pub fn mentions(&self, setting: &str) -> bool {
-        self.base.contains_key(setting)
-            || match &self.shape {
-                Shape::Single => false,
-                Shape::Product(axes) | Shape::Zip(axes) => {
-                    axes.iter().any(|axis| axis.setting == setting)
-                }
-                Shape::Cases(cases) => cases.iter().any(|case| case.settings.contains_key(setting)),
-            }
+        !self.values_of(setting).is_empty()
+    }
+
+    /// Every value that some cell gives `setting`.
+    #[must_use]
+    pub fn values_of(&self, setting: &str) -> Vec<&Value> {
+        let swept: Vec<&Value> = match &self.shape {
+            Shape::Single => Vec::new(),
+            Shape::Product(axes) | Shape::Zip(axes) => axes
+                .iter()
+                .filter(|axis| axis.setting == setting)
+                .flat_map(|axis| &axis.values)
+                .collect(),
+            Shape::Cases(cases) => cases
+                .iter()
+                .filter_map(|case| case.settings.get(setting))
+                .collect(),
+        };
+        self.base.get(setting).into_iter().chain(swept).collect()
     }
 
     /// The label columns and what they hold: one per axis, or `case`.
@@ -166,7 +187,7 @@ impl Sweep {
         let labels = self.labels_at(index).ok_or_else(beyond)?;
         let mut settings = self.base.clone();
         for (setting, value) in self.swept_at(index).ok_or_else(beyond)? {
-            settings.insert(setting.to_owned(), value.clone());
+            write_over(&mut settings, setting, value);
         }
         let settings = serde_json::from_value(Value::Object(settings));
         let settings = settings.map_err(|source| CellError::Settings { index, source })?;
@@ -184,17 +205,15 @@ impl Sweep {
     }
 
     fn id(&self, labels: &[Printed]) -> String {
-        if let Shape::Cases(_) = self.shape {
-            return labels.iter().map(ToString::to_string).collect();
-        }
-        let names = self.labels();
-        if names.is_empty() {
-            return "cell".to_owned();
-        }
-        let pairs = names
+        let axes = match &self.shape {
+            Shape::Single => return "cell".to_owned(),
+            Shape::Cases(_) => return labels.iter().map(ToString::to_string).collect(),
+            Shape::Product(axes) | Shape::Zip(axes) => axes,
+        };
+        let pairs = axes
             .iter()
             .zip(labels)
-            .map(|((name, _), label)| format!("{name}={label}"));
+            .map(|(axis, label)| format!("{}={label}", axis.setting));
         pairs.collect::<Vec<_>>().join(" ")
     }
 
@@ -229,14 +248,15 @@ impl Sweep {
             return (0..self.len()).take(most).collect();
         };
         let mut indices = vec![0];
-        let mut stride = 1;
+        let mut stride: u64 = 1;
         for axis in axes.iter().rev() {
             if settings.contains(&axis.setting.as_str()) {
-                let steps = (0..axis.len()).map(|digit| digit * stride);
-                let combined = steps.flat_map(|step| indices.iter().map(move |at| at + step));
+                let steps = (0..axis.len()).map(|digit| stride.saturating_mul(digit));
+                let at_step = |step| indices.iter().map(move |at: &u64| at.saturating_add(step));
+                let combined = steps.flat_map(at_step);
                 indices = combined.take(most).collect();
             }
-            stride *= axis.len();
+            stride = stride.saturating_mul(axis.len());
         }
         indices.sort_unstable();
         indices
@@ -280,6 +300,25 @@ impl SweptAxis {
             Some(kind) => kind,
             None => Kind::Count,
         }
+    }
+}
+
+/// Gives a setting its value in a cell. Variables of an environment are written one by one, all
+/// other values are replaced as a whole.
+fn write_over(settings: &mut Map<String, Value>, setting: &str, value: &Value) {
+    let variables = match (setting.strip_prefix(ENV), value) {
+        (Some(name), value) => Map::from_iter([(name.to_owned(), value.clone())]),
+        (None, Value::Object(variables)) if setting == "env" => variables.clone(),
+        (None, value) => {
+            settings.insert(setting.to_owned(), value.clone());
+            return;
+        }
+    };
+    let env = settings
+        .entry("env")
+        .or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(env) = env {
+        env.extend(variables);
     }
 }
 

@@ -310,7 +310,7 @@ fn a_column_is_left_out_where_nothing_could_fill_it() {
 fn the_schema_names_every_setting_and_describes_it() {
     let schema = schema_of::<Settings>();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 29);
+    assert_eq!(properties.len(), 36);
     for (key, property) in properties {
         assert!(property["description"].is_string(), "{key}");
     }
@@ -329,7 +329,8 @@ fn rows_of(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
     let execution = Execution {
         jobs: 2,
         host: &Host::here(),
-        progress: &mut |_| Go::On,
+        progress: &mut |_| {},
+        stop: &|| false,
     };
     let taken = experiment.execute(execution, &mut |taken: CellRows| -> Result<(), String> {
         let cells = taken.cell.iter().map(ToString::to_string);

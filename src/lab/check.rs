@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
-use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
+use crate::lab::{CELLS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS};
 use crate::results::RowSet;
 use crate::results::claims::ClaimOutcome;
 use crate::results::compare::{self, Difference, LineDifference};
@@ -80,13 +80,12 @@ fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabE
     let fresh = Measured::of(experiment, lab)?;
     let reading = Reading::of(experiment, &fresh)?;
     let folder = lab.folder(experiment);
-    let labels = experiment.sweep().labels();
-    let labels: Vec<&str> = labels.iter().map(|(name, _)| *name).collect();
+    let labels = labels(experiment);
     let of_turn = [labels.as_slice(), &["turn"]].concat();
     let mut check = Check::default();
     check.rows(&folder, CELLS, (&fresh.cells, &labels))?;
     check.rows(&folder, TURNS, (&fresh.turns, &of_turn))?;
-    check.table(&folder, &reading)?;
+    check.table(&folder, experiment, &reading)?;
     check.judge(reading);
     Ok(check)
 }
@@ -110,7 +109,7 @@ fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabErr
     match Measured::read(experiment, &folder) {
         Ok(rows) => {
             let reading = Reading::of(experiment, &rows)?;
-            check.table(&folder, &reading)?;
+            check.table(&folder, experiment, &reading)?;
             check.judge(reading);
         }
         Err(error) => {
@@ -158,11 +157,19 @@ impl Check {
         Ok(())
     }
 
-    fn table(&mut self, folder: &Path, reading: &Reading) -> Result<(), LabError> {
+    fn table(
+        &mut self,
+        folder: &Path,
+        experiment: &Experiment,
+        reading: &Reading,
+    ) -> Result<(), LabError> {
+        if let Some(summary) = &reading.summary {
+            self.text(folder, SUMMARY, summary)?;
+        }
         let Some(table) = &reading.table else {
             return Ok(());
         };
-        self.text(folder, TABLE_CSV, &table.csv)?;
+        self.rows(folder, TABLE_CSV, (&table.rows, &labels(experiment)))?;
         self.text(folder, TABLE_MD, &table.markdown)
     }
 
@@ -183,6 +190,12 @@ impl Check {
         let broken = reading.claims.into_iter().filter(|claim| !claim.holds());
         self.findings.extend(broken.map(Finding::Claim));
     }
+}
+
+/// The columns that tell the cells of an experiment apart.
+fn labels(experiment: &Experiment) -> Vec<&str> {
+    let labels = experiment.sweep().labels().into_iter();
+    labels.map(|(name, _)| name).collect()
 }
 
 /// The bytes of a committed file; none where it is not there.

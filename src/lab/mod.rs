@@ -13,15 +13,18 @@ pub use reading::{Measured, Reading, TableTexts, clocked};
 
 use std::path::{Path, PathBuf};
 
-use crate::experiment::{ExecuteError, Experiment, Go, Host};
+use crate::experiment::{ExecuteError, Experiment, Host, Stop};
 use crate::files::WriteError;
 use crate::results::digest::DigestError;
+use crate::results::summary::SummaryError;
 use crate::results::{ReadError, RowsError, TableError};
 
 /// The file that holds one row per cell.
 pub const CELLS: &str = "cells.csv";
 /// The file that holds one row per turn.
 pub const TURNS: &str = "turns.csv";
+/// The file that holds one row for all samples of a cell, where the experiment sums them up.
+pub const SUMMARY: &str = "summary.csv";
 /// The file that holds the reader's table as values.
 pub const TABLE_CSV: &str = "table.csv";
 /// The file that holds the reader's table as Markdown.
@@ -35,8 +38,10 @@ pub struct Lab<'a> {
     pub jobs: usize,
     /// The machine.
     pub host: &'a Host,
-    /// Told how many of an experiment's runs are done; says whether to go on.
-    pub progress: &'a mut dyn FnMut(&Experiment, u64) -> Go,
+    /// Told how many of an experiment's runs are done.
+    pub progress: &'a mut dyn FnMut(&Experiment, u64),
+    /// Ends the work early.
+    pub stop: Stop<'a>,
 }
 
 impl Lab<'_> {
@@ -64,6 +69,9 @@ pub enum LabError {
     /// The rows do not fit their columns.
     #[error(transparent)]
     Rows(#[from] RowsError),
+    /// The samples cannot be summed up.
+    #[error(transparent)]
+    Summary(#[from] SummaryError),
     /// The table cannot be made of the rows.
     #[error(transparent)]
     Table(#[from] TableError),

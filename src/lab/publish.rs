@@ -3,7 +3,7 @@
 use crate::clock::ClockKind;
 use crate::experiment::{Execution, Experiment};
 use crate::files::{Commit, write_file};
-use crate::lab::{CELLS, Lab, LabError, Measured, Reading, TABLE_CSV, TABLE_MD, TURNS};
+use crate::lab::{CELLS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS};
 use crate::results::CsvFile;
 use crate::results::digest::write_digests;
 
@@ -30,6 +30,7 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         jobs: lab.jobs,
         host: lab.host,
         progress: &mut |done| progress(experiment, done),
+        stop: lab.stop,
     };
     experiment.execute::<LabError>(execution, &mut |rows| {
         cells.append(rows.cell)?;
@@ -41,6 +42,10 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
     let mut commits = vec![cells.commit()?, turns.commit()?];
     let reading = read_back(experiment, lab)?;
     let mut files = vec![CELLS, TURNS];
+    if let Some(summary) = reading.as_ref().and_then(|read| read.summary.as_ref()) {
+        commits.push(write_file(&folder.join(SUMMARY), summary.as_bytes())?);
+        files.push(SUMMARY);
+    }
     if let Some(table) = reading.as_ref().and_then(|read| read.table.as_ref()) {
         commits.push(write_file(&folder.join(TABLE_CSV), table.csv.as_bytes())?);
         commits.push(write_file(
@@ -64,7 +69,7 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
 /// What is read from the rows that were just written, from the files themselves.
 fn read_back(experiment: &Experiment, lab: &Lab<'_>) -> Result<Option<Reading>, LabError> {
     let readout = experiment.readout();
-    if readout.table.is_none() && readout.claims.is_empty() {
+    if readout.table.is_none() && readout.claims.is_empty() && readout.summary.is_none() {
         return Ok(None);
     }
     let rows = Measured::read(experiment, &lab.folder(experiment))?;

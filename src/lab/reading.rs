@@ -31,6 +31,7 @@ impl Measured {
             jobs: lab.jobs,
             host: lab.host,
             progress: &mut |done| progress(experiment, done),
+            stop: lab.stop,
         };
         experiment.execute::<LabError>(execution, &mut |rows| {
             cells.push(rows.cell)?;
@@ -58,12 +59,22 @@ impl Measured {
         })
     }
 
-    /// The rows of this kind.
+    /// The samples summed up, where the experiment asks for that.
+    ///
+    /// # Errors
+    /// [`LabError::Summary`] where it speaks of columns that the rows do not have.
+    pub fn summary(&self, experiment: &Experiment) -> Result<Option<RowSet>, LabError> {
+        let spec = experiment.readout().summary.as_ref();
+        Ok(spec.map(|spec| spec.of(&self.cells)).transpose()?)
+    }
+
+    /// The rows of this kind; `summary` is [`Measured::summary`].
     #[must_use]
-    pub const fn rows(&self, kind: RowKind) -> &RowSet {
+    pub fn rows<'m>(&'m self, kind: RowKind, summary: Option<&'m RowSet>) -> &'m RowSet {
         match kind {
             RowKind::Cells => &self.cells,
             RowKind::Turns => &self.turns,
+            RowKind::Summary => summary.unwrap_or(&self.cells),
         }
     }
 }
@@ -78,9 +89,11 @@ pub const fn clocked(experiment: &Experiment) -> Clocked {
 }
 
 /// The table of an experiment, as it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableTexts {
-    /// Its values, as CSV.
+    /// Its values.
+    pub rows: RowSet,
+    /// The same, as CSV.
     pub csv: String,
     /// What a reader sees, as Markdown.
     pub markdown: String,
@@ -89,6 +102,8 @@ pub struct TableTexts {
 /// What is read from an experiment's rows.
 #[derive(Clone, Debug)]
 pub struct Reading {
+    /// One row for all samples of a cell, as CSV, where the experiment sums them up.
+    pub summary: Option<String>,
     /// The table, where the experiment has one.
     pub table: Option<TableTexts>,
     /// What became of each published number.
@@ -102,22 +117,29 @@ impl Reading {
     /// [`LabError::Table`] where the table cannot be made of them.
     pub fn of(experiment: &Experiment, measured: &Measured) -> Result<Self, LabError> {
         let readout = experiment.readout();
+        let summary = measured.summary(experiment)?;
         let sources = RowSources {
             cells: &measured.cells,
             turns: Some(&measured.turns),
+            summary: summary.as_ref(),
         };
         let settings = |path: &str| experiment.setting(path);
         let claims = evaluate(&readout.claims, sources, &settings);
         let table = readout.table.as_ref().map(|(spec, kind)| {
-            let table = Table::build(spec, measured.rows(*kind))?;
-            let notes = notes(experiment, &measured.cells);
+            let table = Table::build(spec, measured.rows(*kind, summary.as_ref()))?;
+            let notes = notes(experiment, &measured.cells, summary.as_ref());
             let shown = table.shown(&Figures::ENGLISH, clocked(experiment));
             let markdown = shown.with_notes(notes).to_markdown();
-            let csv = table.to_rows()?.to_csv().map_err(LabError::Csv)?;
-            let csv = String::from_utf8_lossy(&csv).into_owned();
-            Ok::<_, LabError>(TableTexts { csv, markdown })
+            let rows = table.to_rows()?;
+            let csv = csv_of(&rows)?;
+            Ok::<_, LabError>(TableTexts {
+                rows,
+                csv,
+                markdown,
+            })
         });
         Ok(Self {
+            summary: summary.as_ref().map(csv_of).transpose()?,
             table: table.transpose()?,
             claims,
         })
@@ -129,14 +151,25 @@ impl Reading {
     }
 }
 
-/// Lines below the table: the fit, or why there is none.
-fn notes(experiment: &Experiment, cells: &RowSet) -> Option<Words> {
-    let spec = experiment.readout().fit.as_ref();
-    spec.map(|spec| {
+fn csv_of(rows: &RowSet) -> Result<String, LabError> {
+    let csv = rows.to_csv().map_err(LabError::Csv)?;
+    Ok(String::from_utf8_lossy(&csv).into_owned())
+}
+
+/// Lines below the table: the fit, or why there is none; how samples were summed up.
+fn notes(experiment: &Experiment, cells: &RowSet, summary: Option<&RowSet>) -> Vec<Words> {
+    let readout = experiment.readout();
+    let summed = readout.summary.as_ref().zip(summary);
+    let summed = summed.map(|(spec, rows)| spec.notes(rows));
+    let note = readout.fit.as_ref().map(|spec| {
         let (x, y) = (&spec.x, &spec.y);
-        Words::Author(match Fit::of_columns(cells, x, y) {
+        match Fit::of_columns(cells, x, y) {
             Ok(fit) => format!("`{y}` over N = `{x}`: {fit}"),
             Err(reason) => format!("`{y}` over N = `{x}`: no fit, because {reason}"),
-        })
-    })
+        }
+    });
+    note.into_iter()
+        .chain(summed.into_iter().flatten())
+        .map(Words::Author)
+        .collect()
 }

@@ -1,15 +1,21 @@
 //! Who answers a request: the scripted model, a recording, or anything else that implements
 //! [`Provider`].
 
-mod latency;
+#[cfg(feature = "client")]
+pub mod http;
 mod recorded;
 mod scripted;
+pub mod wire;
 
-pub use latency::{Latency, LatencyError};
 pub use recorded::Recorded;
-pub use scripted::Scripted;
+pub use scripted::{Scripted, reply_with};
+
+pub use crate::scenario::{Latency, LatencyError, Pace};
+
+use std::fmt;
 
 use crate::clock::{BoxFuture, Clock, Signal, Stopped};
+use crate::event::{Attempt, Metering};
 use crate::message::{FinishReason, Message, ToolDefinition, Usage};
 use crate::scenario::Said;
 
@@ -31,10 +37,12 @@ pub struct Request<'a> {
 pub struct Reply {
     /// What the model said; absent where the reply had no choice.
     pub message: Option<Said>,
-    /// Why it stopped writing.
+    /// Why it stopped writing; absent where it gave a reason that is not one of the five.
     pub finish: Option<FinishReason>,
-    /// What the provider bills.
+    /// What is billed.
     pub usage: Usage,
+    /// Whose numbers those are, and what we count.
+    pub metering: Metering,
 }
 
 /// Why there is no reply.
@@ -48,13 +56,51 @@ pub enum ProviderError {
     Failed(String),
 }
 
+/// What a provider works with while it answers a request.
+#[derive(Clone, Copy)]
+pub struct ProviderContext<'a> {
+    /// Whose time it takes.
+    pub clock: &'a dyn Clock,
+    /// The Stop button; a press ends the wait.
+    pub signal: &'a Signal,
+    note: &'a (dyn Fn(Attempt) + Send + Sync),
+}
+
+impl<'a> ProviderContext<'a> {
+    /// A context in which `note` hears of every attempt on the wire.
+    #[must_use]
+    pub fn new(
+        clock: &'a dyn Clock,
+        signal: &'a Signal,
+        note: &'a (dyn Fn(Attempt) + Send + Sync),
+    ) -> Self {
+        Self {
+            clock,
+            signal,
+            note,
+        }
+    }
+
+    /// Tells of an attempt that has ended, whichever way.
+    pub fn note(&self, attempt: Attempt) {
+        (self.note)(attempt);
+    }
+}
+
+impl fmt::Debug for ProviderContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderContext")
+            .field("now", &self.clock.now())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Answers requests.
 pub trait Provider: Send + Sync {
-    /// Answers `request`, taking its time on `clock`; a press of `signal` ends the wait.
+    /// Answers `request`, taking its time on the clock of `context`; its signal ends the wait.
     fn complete<'a>(
         &'a self,
         request: Request<'a>,
-        clock: &'a dyn Clock,
-        signal: &'a Signal,
+        context: ProviderContext<'a>,
     ) -> BoxFuture<'a, Result<Reply, ProviderError>>;
 }

@@ -1,7 +1,7 @@
 //! A provider that gives back replies noted down beforehand.
 
-use crate::clock::{BoxFuture, Clock, Signal};
-use crate::provider::{Provider, ProviderError, Reply, Request};
+use crate::clock::BoxFuture;
+use crate::provider::{Provider, ProviderContext, ProviderError, Reply, Request};
 use crate::scenario::turn_index;
 
 /// Replies by turn; the turn is derived from the conversation, so a resumed run gets the reply
@@ -23,11 +23,10 @@ impl Provider for Recorded {
     fn complete<'a>(
         &'a self,
         request: Request<'a>,
-        clock: &'a dyn Clock,
-        signal: &'a Signal,
+        context: ProviderContext<'a>,
     ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
         Box::pin(async move {
-            signal.check(clock.now())?;
+            context.signal.check(context.clock.now())?;
             let turn = turn_index(request.messages);
             let reply = usize::try_from(turn)
                 .ok()

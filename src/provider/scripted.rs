@@ -2,33 +2,32 @@
 
 use std::sync::Arc;
 
-use crate::clock::{BoxFuture, Clock, Signal};
+use crate::clock::BoxFuture;
+use crate::event::Metering;
 use crate::message::{FinishReason, ToolCall, Usage};
-use crate::provider::{Latency, Provider, ProviderError, Reply, Request};
-use crate::scenario::{Said, Scenario, results_text, turn_index};
+use crate::provider::{Pace, Provider, ProviderContext, ProviderError, Reply, Request};
+use crate::scenario::{Answer, Said, Scenario, results_text, turn_index};
 use crate::tokens;
 
 /// The scripted model. Stateless: its reply is a function of the conversation.
 #[derive(Clone, Debug)]
 pub struct Scripted {
     scenario: Arc<Scenario>,
-    latency: Latency,
+    pace: Pace,
 }
 
 impl Scripted {
-    /// The model that plays `scenario` without delay.
+    /// The model that plays `scenario`, as fast as the scenario says.
     #[must_use]
     pub fn new(scenario: Arc<Scenario>) -> Self {
-        Self {
-            scenario,
-            latency: Latency::None,
-        }
+        let pace = scenario.pace().clone();
+        Self { scenario, pace }
     }
 
-    /// The same with an injected latency.
+    /// The same with a latency of its own.
     #[must_use]
-    pub fn with_latency(mut self, latency: Latency) -> Self {
-        self.latency = latency;
+    pub fn with_latency(mut self, pace: impl Into<Pace>) -> Self {
+        self.pace = pace.into();
         self
     }
 
@@ -37,31 +36,11 @@ impl Scripted {
     #[must_use]
     pub fn reply(&self, request: Request<'_>) -> Reply {
         let turn = turn_index(request.messages);
-        let said = self
+        let answer = self
             .scenario
-            .reply(turn, &|| results_text(request.messages));
-        let completion_tokens = completion_tokens(&said);
-        let prompt_tokens = request.prompt_tokens;
-        match request.max_completion_tokens {
-            Some(most) if completion_tokens > most => {
-                let said = cut(said, most);
-                let usage = usage(prompt_tokens, self::completion_tokens(&said));
-                Reply {
-                    message: Some(said),
-                    finish: Some(FinishReason::Length),
-                    usage,
-                }
-            }
-            _ => {
-                let finish = finish(&said);
-                let usage = usage(prompt_tokens, completion_tokens);
-                Reply {
-                    message: Some(said),
-                    finish: Some(finish),
-                    usage,
-                }
-            }
-        }
+            .answer(turn, &|| results_text(request.messages));
+        let (sent, most) = (request.prompt_tokens, request.max_completion_tokens);
+        reply_with(answer, sent, most, &completion_tokens)
     }
 }
 
@@ -69,14 +48,46 @@ impl Provider for Scripted {
     fn complete<'a>(
         &'a self,
         request: Request<'a>,
-        clock: &'a dyn Clock,
-        signal: &'a Signal,
+        context: ProviderContext<'a>,
     ) -> BoxFuture<'a, Result<Reply, ProviderError>> {
         Box::pin(async move {
-            let wait = self.latency.of_turn(turn_index(request.messages));
-            clock.sleep(wait, signal).await?;
-            Ok(self.reply(request))
+            let reply = self.reply(request);
+            let turn = turn_index(request.messages);
+            let wait = self.pace.of_turn(turn, reply.usage.completion_tokens);
+            context.clock.sleep(wait, context.signal).await?;
+            Ok(reply)
         })
+    }
+}
+
+/// The reply that gives `answer` to a request of `prompt_tokens` tokens, cut to `most` tokens.
+/// `count` counts the tokens of a reply, as [`tokens::count_completion`] does.
+#[must_use]
+pub fn reply_with(
+    answer: Answer,
+    prompt_tokens: u64,
+    most: Option<u64>,
+    count: &dyn Fn(&Said) -> u64,
+) -> Reply {
+    let Answer { said, usage: fixed } = answer;
+    let completion_tokens = count(&said);
+    let (said, finish, completion_tokens) = match most {
+        Some(most) if completion_tokens > most => {
+            let said = cut(said, most);
+            let completion_tokens = self::completion_tokens(&said);
+            (said, FinishReason::Length, completion_tokens)
+        }
+        _ => {
+            let finish = finish(&said);
+            (said, finish, completion_tokens)
+        }
+    };
+    let counted = usage(prompt_tokens, completion_tokens);
+    Reply {
+        message: Some(said),
+        finish: Some(finish),
+        usage: fixed.apply(counted),
+        metering: Metering::reported(counted),
     }
 }
 
@@ -127,6 +138,10 @@ fn cut(said: Said, most: u64) -> Said {
         if broken {
             break;
         }
+    }
+    if kept.tool_calls.is_empty() {
+        // A message that calls nothing has prose, if only an empty one.
+        kept.content.get_or_insert_default();
     }
     kept
 }

@@ -3,6 +3,8 @@
 use crate::experiment::{Experiment, FitSpec};
 use crate::lab::{LabError, Measured, clocked};
 use crate::results::fit::{Fit, NoFit};
+use crate::results::stats::NoStatistic;
+use crate::results::summary::SummarySpec;
 use crate::results::{RowSet, Shown, Table};
 
 use super::locale::Locale;
@@ -44,6 +46,9 @@ pub struct ExperimentTable<'e> {
     /// The rows of the table with computed values rounded.
     rows: RowSet,
     fit: Option<(&'e FitSpec, Result<Fit, NoFit>)>,
+    /// For each number of samples that is too small for an interval, why; absent where samples
+    /// are not summed up.
+    too_few: Option<Vec<NoStatistic>>,
 }
 
 impl<'e> ExperimentTable<'e> {
@@ -56,7 +61,8 @@ impl<'e> ExperimentTable<'e> {
         let Some((spec, kind)) = &readout.table else {
             return Ok(None);
         };
-        let table = Table::build(spec, measured.rows(*kind))?;
+        let summary = measured.summary(experiment)?;
+        let table = Table::build(spec, measured.rows(*kind, summary.as_ref()))?;
         let fit = readout.fit.as_ref().map(|spec| {
             let fit = Fit::of_columns(&measured.cells, &spec.x, &spec.y);
             (spec, fit)
@@ -66,6 +72,7 @@ impl<'e> ExperimentTable<'e> {
             rows: table.to_rows()?,
             table,
             fit,
+            too_few: summary.as_ref().map(SummarySpec::too_few),
         }))
     }
 
@@ -80,13 +87,14 @@ impl<'e> ExperimentTable<'e> {
     pub fn shown(&self, locale: &Locale) -> Shown {
         let experiment = self.experiment;
         let wording = TableWording { locale, experiment };
-        let note = self
-            .fit
-            .as_ref()
-            .map(|(spec, fit)| locale.fit_note(spec, fit));
+        let fit = self.fit.as_ref();
+        let fit = fit.map(|(spec, fit)| locale.fit_note(spec, fit));
+        let summary = self.too_few.as_ref();
+        let summary = summary.map(|too_few| locale.summary_notes(too_few));
         self.table
             .shown(&wording, clocked(experiment))
-            .with_notes(note)
+            .with_notes(fit)
+            .with_notes(summary.into_iter().flatten())
     }
 
     /// The table in a language and a format.

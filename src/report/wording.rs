@@ -1,8 +1,11 @@
 //! A table's words in a language.
 
+use rust_decimal::Decimal;
+
 use super::locale::Locale;
 use crate::experiment::{Experiment, FitSpec};
-use crate::results::fit::{Fit, NoFit};
+use crate::results::fit::{Fit, LEAST_DISTINCT, NoFit};
+use crate::results::stats::{Bootstrap, NoStatistic};
 use crate::results::{
     Cell, Clocked, Direction, Figure, Kind, Show, Sign, TableColumn, Wording, Words, parse_decimal,
 };
@@ -30,20 +33,19 @@ impl Wording for TableWording<'_> {
     }
 
     fn heading(&self, heading: &TableColumn) -> Words {
-        let key = match heading.show {
-            // A heading of the author's own says more than the column's name.
-            Show::Value if heading.heading != heading.column => None,
-            Show::Value => Some(format!("column.{}", heading.column)),
-            Show::TimesFirst => Some("compared.times_first".to_owned()),
-            Show::PercentOverFirst => Some("compared.percent_over_first".to_owned()),
-            Show::MoreThanFirst => Some("compared.more_than_first".to_owned()),
-            Show::ShareOfTotal => Some("compared.share_of_total".to_owned()),
+        let compared = match heading.show {
+            // A heading may be the name of another column, and is then known as well.
+            Show::Value => None,
+            Show::TimesFirst => Some("compared.times_first"),
+            Show::PercentOverFirst => Some("compared.percent_over_first"),
+            Show::MoreThanFirst => Some("compared.more_than_first"),
+            Show::ShareOfTotal => Some("compared.share_of_total"),
         };
-        let known = key.and_then(|key| self.locale.message(&key));
-        known.map_or_else(
-            || Words::Data(heading.heading.clone()),
-            |known| Words::Own(known.to_owned()),
-        )
+        let known = match compared {
+            Some(key) => self.locale.message(key).map(str::to_owned),
+            None => self.locale.known_column(&heading.heading),
+        };
+        known.map_or_else(|| Words::Data(heading.heading.clone()), Words::Own)
     }
 
     fn cell(&self, heading: &TableColumn, figure: &Figure<'_>) -> Words {
@@ -69,9 +71,24 @@ impl Locale {
     /// A column's heading; its name where the language has none for it.
     #[must_use]
     pub fn column(&self, name: &str) -> String {
-        self.message(&format!("column.{name}"))
-            .unwrap_or(name)
-            .to_owned()
+        self.known_column(name).unwrap_or_else(|| name.to_owned())
+    }
+
+    /// A column's heading, also that of a statistic such as `median_wall_ms`.
+    fn known_column(&self, name: &str) -> Option<String> {
+        let heading = |name: &str| self.message(&format!("column.{name}"));
+        if let Some(known) = heading(name) {
+            return Some(known.to_owned());
+        }
+        let statistics = [
+            ("median_", "table.median"),
+            ("low_", "table.low"),
+            ("high_", "table.high"),
+        ];
+        statistics.into_iter().find_map(|(prefix, key)| {
+            let column = heading(name.strip_prefix(prefix)?)?;
+            Some(self.text(key, &[("column", column)]))
+        })
     }
 
     /// A word of a column as the language says it: a status, a policy, a case. What nobody
@@ -80,7 +97,7 @@ impl Locale {
     pub fn value(&self, column: &str, value: &str) -> Words {
         let key = match column {
             "case" => format!("case.{value}"),
-            "resumable" => format!("value.flag.{value}"),
+            "resumable" | "right" => format!("value.flag.{value}"),
             _ => format!("value.{column}.{value}"),
         };
         if let Some(known) = self.message(&key) {
@@ -114,7 +131,7 @@ impl Locale {
             statistic(fit.b, 3),
             statistic(fit.c, 3),
         );
-        let n = self.count(u64::try_from(fit.n).unwrap_or(u64::MAX));
+        let n = self.size(fit.n);
         let share = match fit.r_squared {
             Some(share) => format!("R² = {}", statistic(share, 6)),
             None => self.text("table.no_r_squared", &[]),
@@ -130,8 +147,7 @@ impl Locale {
         Words::Own(match fit {
             Ok(fit) => say("table.fit", &[("numbers", &self.formula(fit))]),
             Err(NoFit::TooFew { found }) => {
-                let count = |n: usize| self.count(u64::try_from(n).unwrap_or(u64::MAX));
-                let (found, needed) = (count(*found), count(crate::results::fit::LEAST_DISTINCT));
+                let (found, needed) = (self.size(*found), self.size(LEAST_DISTINCT));
                 say(
                     "table.fit_too_few",
                     &[("found", &found), ("needed", &needed)],
@@ -140,5 +156,35 @@ impl Locale {
             Err(NoFit::NotFinite) => say("table.fit_not_finite", &[]),
             Err(reason @ NoFit::Column(_)) => return Words::Data(reason.to_string()),
         })
+    }
+
+    /// The lines below a table of samples: how sure the medians are, and where nobody knows.
+    pub(super) fn summary_notes(&self, too_few: &[NoStatistic]) -> Vec<Words> {
+        let Bootstrap {
+            seed,
+            resamples,
+            level,
+        } = Bootstrap::default();
+        let percent = self.percent(Decimal::from(level / 10));
+        let (draws, seed) = (self.count(resamples.into()), seed.to_string());
+        let args = [
+            ("percent", percent.as_str()),
+            ("draws", draws.as_str()),
+            ("seed", seed.as_str()),
+        ];
+        let mut notes = vec![Words::Own(self.text("table.interval", &args))];
+        notes.extend(too_few.iter().map(|reason| match reason {
+            NoStatistic::TooFew { n, needed } => {
+                let (n, needed) = (self.size(*n), self.size(*needed));
+                let args = [("n", n.as_str()), ("needed", needed.as_str())];
+                Words::Own(self.text("table.no_interval", &args))
+            }
+            other => Words::Data(other.to_string()),
+        }));
+        notes
+    }
+
+    fn size(&self, number: usize) -> String {
+        self.count(u64::try_from(number).unwrap_or(u64::MAX))
     }
 }

@@ -124,6 +124,8 @@ pub enum RowsRef {
     Cells,
     /// One row per turn.
     Turns,
+    /// One row for all samples of a cell.
+    Summary,
 }
 
 impl fmt::Display for RowsRef {
@@ -131,6 +133,7 @@ impl fmt::Display for RowsRef {
         f.write_str(match self {
             Self::Cells => "cells",
             Self::Turns => "turns",
+            Self::Summary => "summary",
         })
     }
 }
@@ -201,6 +204,8 @@ pub struct RowSources<'a> {
     pub cells: &'a RowSet,
     /// One row per turn, where the experiment has them.
     pub turns: Option<&'a RowSet>,
+    /// One row for all samples of a cell, where the experiment sums them up.
+    pub summary: Option<&'a RowSet>,
 }
 
 /// What became of a claim.
@@ -228,11 +233,15 @@ impl ClaimOutcome {
     /// The measured values as the claim rounds them, spelled like the published ones.
     #[must_use]
     pub fn measured_text(&self) -> Option<String> {
-        let print = |value: &Decimal| match self.decimals {
-            Some(decimals) => round_half_away(*value, decimals).to_string(),
-            None => round_half_away(*value, PRINTED_DECIMALS)
-                .normalize()
-                .to_string(),
+        let scales = self.published.values.iter().map(Decimal::scale);
+        let as_published = scales.max().unwrap_or(0);
+        let print = |value: &Decimal| {
+            if let Some(decimals) = self.decimals {
+                return round_half_away(*value, decimals).to_string();
+            }
+            let mut exact = round_half_away(*value, PRINTED_DECIMALS).normalize();
+            exact.rescale(exact.scale().max(as_published));
+            exact.to_string()
         };
         let texts: Vec<String> = self.measured.as_ref()?.iter().map(print).collect();
         match texts.as_slice() {
@@ -310,6 +319,9 @@ pub enum ClaimError {
     /// The experiment has no rows per turn.
     #[error("the experiment has no rows per turn: compute the claim from its cells")]
     NoTurns,
+    /// The experiment does not sum up its samples.
+    #[error("the experiment has no `[summary]`: add one, or compute the claim from its cells")]
+    NoSummary,
     /// The experiment has no such setting.
     #[error("no setting `{0}` that is a number")]
     NoSetting(String),

@@ -151,6 +151,7 @@ impl<'a> RowSources<'a> {
         match rows {
             RowsRef::Cells => Ok(self.cells),
             RowsRef::Turns => self.turns.ok_or(ClaimError::NoTurns),
+            RowsRef::Summary => self.summary.ok_or(ClaimError::NoSummary),
         }
     }
 

@@ -46,6 +46,7 @@ fn outcome(
     let sources = RowSources {
         cells: &cells,
         turns: Some(&turns),
+        summary: None,
     };
     let settings = |path: &str| (path == "price.input").then(|| Decimal::new(200, 2));
     evaluate(&[claim], sources, &settings).remove(0)
@@ -220,6 +221,7 @@ fn one_broken_claim_hides_no_other() {
         RowSources {
             cells: &cells,
             turns: None,
+            summary: None,
         },
         &|_| None,
     );
@@ -246,6 +248,7 @@ fn a_cell_of_several_numbers_counts_as_a_list_of_them() {
     let sources = RowSources {
         cells: &cells,
         turns: None,
+        summary: None,
     };
     let outcomes = evaluate(&claims, sources, &|_| None);
     assert_eq!(outcomes[0].verdict, Verdict::Held);

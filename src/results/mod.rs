@@ -17,6 +17,7 @@ mod read;
 mod rows;
 mod shown;
 pub mod stats;
+pub mod summary;
 mod table;
 mod write;
 

@@ -264,7 +264,7 @@ mod tests {
         );
         assert_eq!(
             read("a,b\n1\n").unwrap_err(),
-            "cells.csv:2: the row has 1 cells under 2 columns"
+            "cells.csv:2: cells in the row: 1; columns: 2"
         );
         assert_eq!(
             read("").unwrap_err(),

@@ -46,7 +46,7 @@ pub enum RowsError {
     #[error("two columns are called `{0}`: rename one")]
     DuplicateColumn(String),
     /// A row of the wrong width.
-    #[error("the row has {found} cells under {expected} columns")]
+    #[error("cells in the row: {found}; columns: {expected}")]
     Width {
         /// How many columns there are.
         expected: usize,

@@ -1,6 +1,7 @@
 //! The driver: does for a run what the step machine asks for, and shows everybody what happened.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 use crate::clock::{Clock, Signal, Stopped};
 use crate::event::{Event, Observer};
 use crate::message::ToolCall;
-use crate::provider::{Provider, ProviderError, Request};
+use crate::provider::{Provider, ProviderContext, ProviderError, Request};
 use crate::run::machine::{Machine, Need};
 use crate::run::policy::CancelReaches;
 use crate::run::state::RunState;
@@ -116,7 +117,9 @@ pub async fn drive(
         watchers.after_step(machine, harness.clock.now())?;
         match need {
             Need::Nothing => return Ok(()),
-            Need::Reply { prompt_tokens } => ask(machine, harness, prompt_tokens).await,
+            Need::Reply { prompt_tokens } => {
+                ask(machine, harness, &watchers.observers, prompt_tokens).await;
+            }
             Need::Tool { call, arguments } => {
                 machine.on_tool_start(&call);
                 watchers.after_step(machine, harness.clock.now())?;
@@ -127,7 +130,13 @@ pub async fn drive(
     }
 }
 
-async fn ask(machine: &mut Machine<'_>, harness: Harness<'_>, prompt_tokens: u64) {
+async fn ask(
+    machine: &mut Machine<'_>,
+    harness: Harness<'_>,
+    observers: &Observers<'_>,
+    prompt_tokens: u64,
+) {
+    machine.on_request();
     let never = Signal::new();
     let settings = &machine.state().settings;
     let signal = match settings.policy.cancel_reaches {
@@ -140,11 +149,23 @@ async fn ask(machine: &mut Machine<'_>, harness: Harness<'_>, prompt_tokens: u64
         prompt_tokens,
         max_completion_tokens: settings.max_completion_tokens,
     };
+    let attempts = AtomicU32::new(0);
+    let (run_id, turn) = (
+        &machine.state().run_id,
+        machine.state().turns.saturating_add(1),
+    );
+    let note = |attempt| {
+        attempts.fetch_add(1, Ordering::Relaxed);
+        observers.show(
+            run_id,
+            harness.clock.now(),
+            &Event::Attempt { turn, attempt },
+        );
+    };
+    let context = ProviderContext::new(harness.clock, signal, &note);
     let start = harness.clock.now();
-    let reply = harness
-        .provider
-        .complete(request, harness.clock, signal)
-        .await;
+    let reply = harness.provider.complete(request, context).await;
+    machine.on_attempts(attempts.load(Ordering::Relaxed));
     match reply {
         Ok(reply) => machine.on_reply(reply, harness.clock.now().saturating_sub(start)),
         Err(ProviderError::Stopped(Stopped { reason })) => machine.on_cancelled(reason),

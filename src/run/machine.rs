@@ -137,6 +137,16 @@ impl<'a> Machine<'a> {
         Need::Nothing
     }
 
+    /// The model is about to be asked.
+    pub fn on_request(&mut self) {
+        self.state.requests = self.state.requests.saturating_add(1);
+    }
+
+    /// The request that was last asked took so many attempts on the wire.
+    pub fn on_attempts(&mut self, attempts: u32) {
+        self.state.attempts = self.state.attempts.saturating_add(attempts);
+    }
+
     /// The model replied, `took` after the request.
     ///
     /// The cost enters the state before anything else is done with the reply.
@@ -145,16 +155,19 @@ impl<'a> Machine<'a> {
             message,
             finish,
             usage,
+            metering,
         } = reply;
         let state = &mut self.state;
         state.turns = state.turns.saturating_add(1);
         state.usage += usage;
+        state.counted += metering.counted;
         state.cost_before_reply = state.cost;
         state.cost += state.settings.price.cost(&usage);
         let (turn, cost) = (state.turns, state.cost);
         self.events.push(Event::Turn {
             turn,
             usage,
+            metering,
             cost,
             finish,
             provider: took,

@@ -204,10 +204,19 @@ pub struct RunState {
     pub output: Option<String>,
     /// Turns taken: replies paid for.
     pub turns: u32,
+    /// Requests meant: how often the model was asked, whatever came of it.
+    #[serde(default)]
+    pub requests: u32,
+    /// Attempts on the wire, retries included; 0 in process, where there is no wire.
+    #[serde(default)]
+    pub attempts: u32,
     /// Calls whose tool body started, failures included.
     pub tool_runs: u32,
-    /// Tokens of all turns.
+    /// Tokens of all turns, as billed.
     pub usage: Usage,
+    /// Tokens of all turns as this program counts them, whatever the provider says.
+    #[serde(default)]
+    pub counted: Usage,
     /// Cost of all turns; a sub-agent's is in `children`.
     pub cost: PicoUsd,
     /// What `cost` was before the last reply.
@@ -242,8 +251,11 @@ impl RunState {
             error: None,
             output: None,
             turns: 0,
+            requests: 0,
+            attempts: 0,
             tool_runs: 0,
             usage: Usage::default(),
+            counted: Usage::default(),
             cost: PicoUsd::ZERO,
             cost_before_reply: PicoUsd::ZERO,
             children: Bill::default(),

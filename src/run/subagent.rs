@@ -117,6 +117,8 @@ fn bill_of(run: &RunState) -> Bill {
     bill += Bill {
         runs: 1,
         turns: run.turns,
+        requests: run.requests,
+        attempts: run.attempts,
         tool_runs: run.tool_runs,
         usage: run.usage,
         cost: run.cost,

@@ -50,8 +50,13 @@ pub(super) struct Answered<'f> {
 }
 
 impl<'f> Answered<'f> {
-    /// Reports the step if those before it leave it nothing, and counts it among them.
+    /// Reports the step if those before it leave it nothing, and counts it among them. A step of
+    /// which it is in doubt when it speaks is neither reported nor counted.
     pub(super) fn check(&mut self, step: &'f StepFile, at: &str, findings: &mut Findings<'_>) {
+        let has_sure_conditions = findings.are_certain(at, &["when", "unless"]);
+        if !has_sure_conditions || !StepFile::has_sure_turns(at, findings) {
+            return;
+        }
         let (when, unless) = (step.when.as_deref(), step.unless.as_deref());
         if when.is_some() && when == unless {
             findings.add(
@@ -99,7 +104,11 @@ impl Id<'_> {
 /// Reports ids that would come twice in a run, whichever of its conversations takes place.
 pub(super) fn check_ids(steps: &[StepFile], findings: &mut Findings<'_>) {
     let mut single: BTreeMap<String, u32> = BTreeMap::new();
-    let ids: Vec<_> = steps.iter().enumerate().flat_map(step_ids).collect();
+    let sure = steps.iter().enumerate().filter(|(index, _)| {
+        let at = format!("/step/{index}");
+        StepFile::has_sure_turns(&at, findings)
+    });
+    let ids: Vec<_> = sure.flat_map(step_ids).collect();
     let repeated = || ids.iter().filter(|id| matches!(id.turns, Turns::From(_)));
     for (index, step) in steps.iter().enumerate() {
         check_ids_of_step(step, index, findings);

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::check::{Answered, check_ids};
-use super::{Scenario, Speech, Step, Turns};
-use crate::document::{Document, Findings, Problems};
+use super::{Fault, Pace, Scenario, SpecError, Speech, Step, Turns, UsageOverride};
+use crate::document::{Findings, Mended, Problems};
 use crate::message::{ToolCall, to_json};
 
 /// A script for a model: of its steps, the first that matches the conversation gives the reply.
@@ -17,6 +17,11 @@ pub(super) struct ScenarioFile {
     /// What the scenario shows, in one line.
     #[schemars(length(min = 1))]
     title: String,
+    /// How long replies take, such as `ttft=200ms,per_token=10ms`.
+    latency: Option<String>,
+    /// How the endpoint fails, such as `turn=1,first=2,kind=429,retry_after=3`.
+    #[serde(default)]
+    faults: Vec<String>,
     /// The replies, tried in order; the last must match every conversation.
     #[schemars(length(min = 1))]
     step: Vec<StepFile>,
@@ -39,6 +44,34 @@ pub(super) struct StepFile {
     /// The tool calls.
     #[serde(default)]
     pub(super) calls: Vec<CallFile>,
+    /// Figures of the usage that are fixed instead of counted.
+    usage: Option<UsageFile>,
+}
+
+/// Figures of a reply's usage; those that are left out are counted.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the keys are those of the wire")]
+struct UsageFile {
+    /// Tokens sent.
+    prompt_tokens: Option<u64>,
+    /// Tokens written.
+    completion_tokens: Option<u64>,
+    /// The part of the tokens sent that was cached.
+    cached_tokens: Option<u64>,
+    /// Hidden reasoning, on top of the counted tokens of the reply.
+    reasoning_tokens: Option<u64>,
+}
+
+impl UsageFile {
+    const fn build(self) -> UsageOverride {
+        UsageOverride {
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            cached_tokens: self.cached_tokens,
+            reasoning_tokens: self.reasoning_tokens,
+        }
+    }
 }
 
 /// One tool call.
@@ -65,6 +98,12 @@ impl StepFile {
         }
     }
 
+    /// Whether the file leaves no doubt at which turns this step, at `at`, may speak.
+    pub(super) fn has_sure_turns(at: &str, findings: &Findings<'_>) -> bool {
+        let is_sound = |key: &str| findings.is_sound(&format!("{at}/{key}"));
+        is_sound("turn") && is_sound("from_turn")
+    }
+
     pub(super) const fn is_conditional(&self) -> bool {
         self.when.is_some() || self.unless.is_some()
     }
@@ -75,14 +114,16 @@ impl StepFile {
 
     /// What cannot stand together in one step, and what must.
     fn check(&self, at: &str, findings: &mut Findings<'_>) {
-        if self.turn.is_some() && self.from_turn.is_some() {
+        let is_written = |key: &str| findings.is_key_certain(&format!("{at}/{key}"));
+        if self.turn.is_some() && self.from_turn.is_some() && is_written("turn") {
             findings.add_to_key(
                 &format!("{at}/from_turn"),
                 "`turn` and `from_turn` in one step",
                 "keep one: `turn` is that turn only, `from_turn` that turn and all after it",
             );
         }
-        if self.calls.is_empty() && self.say.as_ref().is_none_or(String::is_empty) {
+        let is_silent = self.calls.is_empty() && self.say.as_ref().is_none_or(String::is_empty);
+        if is_silent && findings.are_certain(at, &["calls", "say"]) {
             findings.add(
                 at,
                 "the step has no reply",
@@ -90,9 +131,11 @@ impl StepFile {
             );
         }
         for (index, call) in self.calls.iter().enumerate() {
-            if call.arguments.is_some() && call.arguments_text.is_some() {
+            let at = format!("{at}/calls/{index}");
+            let is_written = findings.is_key_certain(&format!("{at}/arguments"));
+            if call.arguments.is_some() && call.arguments_text.is_some() && is_written {
                 findings.add_to_key(
-                    &format!("{at}/calls/{index}/arguments_text"),
+                    &format!("{at}/arguments_text"),
                     "`arguments` and `arguments_text` in one call",
                     "keep one: `arguments` is a table, `arguments_text` is sent as it is",
                 );
@@ -119,6 +162,7 @@ impl StepFile {
             speech: Speech {
                 say: self.say.clone(),
                 calls: self.calls.iter().map(CallFile::build).collect(),
+                usage: self.usage.unwrap_or_default().build(),
             },
         }
     }
@@ -148,15 +192,16 @@ fn reason(error: &regex::Error) -> String {
 
 impl ScenarioFile {
     /// The scenario, if all holds that the schema cannot say.
-    pub(super) fn build(&self, name: &str, document: &Document) -> Result<Scenario, Problems> {
+    pub(super) fn build(&self, name: &str, mended: &Mended) -> Result<Scenario, Problems> {
         let Some((last, earlier)) = self.step.split_last() else {
-            return Err(Problems::one(document.problem(
+            let empty = mended.document();
+            return Err(Problems::one(empty.problem(
                 "/step",
                 "must not be empty",
                 None,
             )));
         };
-        let mut findings = Findings::new(document);
+        let mut findings = mended.findings();
         let mut answered = Answered::default();
         for (index, step) in self.step.iter().enumerate() {
             let at = format!("/step/{index}");
@@ -165,7 +210,11 @@ impl ScenarioFile {
         }
         check_ids(&self.step, &mut findings);
         let at_last = format!("/step/{}", earlier.len());
-        if !last.always_matches() {
+        let is_guessed = |key: &&str| !findings.is_key_certain(&format!("{at_last}/{key}"));
+        let in_doubt = ["turn", "from_turn", "when", "unless"]
+            .iter()
+            .any(is_guessed);
+        if !last.always_matches() && !in_doubt {
             findings.add(
                 &at_last,
                 "the last step does not match every conversation",
@@ -179,13 +228,43 @@ impl ScenarioFile {
             .map(|(index, step)| step.build(&format!("/step/{index}"), &mut findings))
             .collect();
         let otherwise = last.build(&at_last, &mut findings).speech;
+        let pace = self.pace(&mut findings);
+        let faults = self.faults(&mut findings);
         findings.finish()?;
         Ok(Scenario {
             name: name.to_owned(),
             title: self.title.clone(),
-            source: document.text().to_owned(),
+            source: mended.document().text().to_owned(),
+            pace,
+            faults,
             steps,
             otherwise,
         })
     }
+
+    fn pace(&self, findings: &mut Findings<'_>) -> Pace {
+        let Some(line) = &self.latency else {
+            return Pace::NONE;
+        };
+        line.parse().unwrap_or_else(|error| {
+            add_spec_error("/latency", &error, findings);
+            Pace::NONE
+        })
+    }
+
+    fn faults(&self, findings: &mut Findings<'_>) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (index, line) in self.faults.iter().enumerate() {
+            match line.parse() {
+                Ok(fault) => faults.push(fault),
+                Err(error) => add_spec_error(&format!("/faults/{index}"), &error, findings),
+            }
+        }
+        faults
+    }
+}
+
+fn add_spec_error(at: &str, error: &SpecError, findings: &mut Findings<'_>) {
+    let SpecError { part, why, help } = error;
+    findings.add(at, &format!("`{part}` {why}"), help);
 }

@@ -1,20 +1,28 @@
 //! What a scripted model says: an answer chosen by how far the conversation is and by what the
 //! tools have said so far, and by nothing else, so that a killed run resumes against it.
 
+mod any;
 mod check;
+mod fault;
 mod file;
+mod latency;
 mod library;
+mod spec;
 
 use std::path::Path;
 
 use regex::Regex;
 use serde_json::Value;
 
+pub use self::any::{AnyReply, AnyScenario, DeclaredTool, GivenCalls, is_answering_tool};
+pub use self::fault::{Fault, FaultKind, RetryAfter};
+pub use self::latency::{Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
+pub use self::spec::{SpecError, parse_span};
 
 use self::file::ScenarioFile;
 use crate::document::{Document, Problems, ReadError, schema_of};
-use crate::message::{Message, ToolCall};
+use crate::message::{Message, ToolCall, Usage};
 
 /// In a scenario's texts, replaced by the index of the turn.
 const TURN: &str = "{turn}";
@@ -25,6 +33,8 @@ pub struct Scenario {
     name: String,
     title: String,
     source: String,
+    pace: Pace,
+    faults: Vec<Fault>,
     steps: Vec<Step>,
     otherwise: Speech,
 }
@@ -59,6 +69,47 @@ impl Turns {
 struct Speech {
     say: Option<String>,
     calls: Vec<ToolCall>,
+    usage: UsageOverride,
+}
+
+/// Figures of a reply's usage that the script fixes; the others are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageOverride {
+    /// Tokens sent.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens written.
+    pub completion_tokens: Option<u64>,
+    /// The part of the tokens sent that was cached.
+    pub cached_tokens: Option<u64>,
+    /// Hidden reasoning, which comes on top of the counted tokens of the reply.
+    pub reasoning_tokens: Option<u64>,
+}
+
+impl UsageOverride {
+    /// `counted`, with the figures that the script fixes in place of those that were counted.
+    /// What was cached is a part of what was sent.
+    #[must_use]
+    pub fn apply(&self, counted: Usage) -> Usage {
+        let prompt_tokens = self.prompt_tokens.unwrap_or(counted.prompt_tokens);
+        let reasoning_tokens = self.reasoning_tokens.unwrap_or(counted.reasoning_tokens);
+        let written = counted.completion_tokens.saturating_add(reasoning_tokens);
+        let cached = self.cached_tokens.unwrap_or(counted.cached_tokens);
+        Usage {
+            prompt_tokens,
+            completion_tokens: self.completion_tokens.unwrap_or(written),
+            cached_tokens: cached.min(prompt_tokens),
+            reasoning_tokens,
+        }
+    }
+}
+
+/// What the scripted model replies, and what it says to have cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The reply.
+    pub said: Said,
+    /// The figures of its usage that are not counted.
+    pub usage: UsageOverride,
 }
 
 /// What the scripted model replies.
@@ -77,8 +128,8 @@ impl Scenario {
     ///
     /// Everything that is wrong in the document.
     pub fn from_document(name: &str, document: &Document) -> Result<Self, Problems> {
-        let file: ScenarioFile = document.decode()?;
-        file.build(name, document)
+        let mended = document.mended::<ScenarioFile>();
+        mended.decode::<ScenarioFile>()?.build(name, &mended)
     }
 
     /// Reads a scenario from a TOML text, in which problems are placed by `name`.
@@ -125,10 +176,28 @@ impl Scenario {
         &self.source
     }
 
-    /// The reply at a turn. `results` gives the text of all tool results so far; it is called
-    /// once, and only where a step of this turn depends on it.
+    /// How long the script says that its replies take.
+    #[must_use]
+    pub const fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// The faults of the endpoint that plays the script, the first that fits before the others.
+    #[must_use]
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// The reply at a turn; see [`Scenario::answer`].
     #[must_use]
     pub fn reply(&self, turn: u32, results: &dyn Fn() -> String) -> Said {
+        self.answer(turn, results).said
+    }
+
+    /// The answer at a turn. `results` gives the text of all tool results so far; it is called
+    /// once, and only where a step of this turn depends on it.
+    #[must_use]
+    pub fn answer(&self, turn: u32, results: &dyn Fn() -> String) -> Answer {
         let mut text = None;
         let speech = self
             .steps
@@ -140,7 +209,10 @@ impl Scenario {
                     && !step.unless.as_ref().is_some_and(&mut says)
             })
             .map_or(&self.otherwise, |step| &step.speech);
-        speech.at(turn)
+        Answer {
+            said: speech.at(turn),
+            usage: speech.usage,
+        }
     }
 }
 
@@ -179,5 +251,7 @@ pub fn results_text(messages: &[Message]) -> String {
     results.collect::<Vec<_>>().join("\n")
 }
 
+#[cfg(test)]
+mod fault_tests;
 #[cfg(test)]
 mod tests;

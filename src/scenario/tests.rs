@@ -301,6 +301,7 @@ fn keys_and_values_of_the_wrong_form_are_problems() {
             "7:21: unknown key `name`",
             "7:40: must not be empty",
             "7:56: expected a table, found a text",
+            &format!("8:1: {UNREACHED}"),
         ],
     );
     check_file(
@@ -375,4 +376,62 @@ fn the_schema_describes_every_key() {
             assert!(property["description"].is_string(), "{key}");
         }
     }
+}
+
+const FAILING: &str = r#"
+title = "Slow, and fails at first"
+latency = "ttft=200ms,per_token=10ms"
+faults = ["turn=1,first=2,kind=429,retry_after=3", "kind=500,turn=7"]
+
+[[step]]
+turn = 0
+say = "Thinking."
+usage = { cached_tokens = 100, reasoning_tokens = 20 }
+
+[[step]]
+say = "Done."
+usage = { prompt_tokens = 5, completion_tokens = 6 }
+"#;
+
+#[test]
+fn latency_faults_and_usage_are_part_of_a_script() {
+    let scenario = Scenario::from_toml("failing", FAILING).unwrap();
+    assert_eq!(scenario.pace().of_turn(0, 3).as_millis(), 230);
+    let kinds: Vec<_> = scenario.faults().iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [FaultKind::RateLimited, FaultKind::ServerError]);
+    let counted = Usage {
+        prompt_tokens: 60,
+        completion_tokens: 3,
+        ..Usage::default()
+    };
+    let usage = |turn| scenario.answer(turn, &String::new).usage.apply(counted);
+    let first = Usage {
+        prompt_tokens: 60,
+        completion_tokens: 23,
+        cached_tokens: 60,
+        reasoning_tokens: 20,
+    };
+    let second = Usage {
+        prompt_tokens: 5,
+        completion_tokens: 6,
+        ..Usage::default()
+    };
+    assert_eq!((usage(0), usage(1)), (first, second));
+}
+
+#[test]
+fn a_wrong_line_is_reported_where_it_stands() {
+    let text = FAILING
+        .replace("ttft=200ms", "ttft=200")
+        .replace("kind=500", "kind=teapot");
+    let problems = Scenario::from_toml("failing", &text).unwrap_err();
+    let places: Vec<_> = problems
+        .iter()
+        .map(|problem| (problem.line, problem.column, problem.message.as_str()))
+        .collect();
+    let why = "`200` is not a time of at most a day with its unit, `us`, `ms` or `s`";
+    assert_eq!(
+        places,
+        [(3, 11, why), (4, 52, "`teapot` is not a kind of fault")]
+    );
 }

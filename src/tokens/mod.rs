@@ -7,7 +7,7 @@ mod running;
 
 use tiktoken_rs::o200k_base_singleton;
 
-pub use self::running::RunningCount;
+pub use self::running::{JsonCost, RunningCount};
 use crate::message::{Message, ToolCall, ToolDefinition, to_json};
 
 /// The longest run of blanks that the tokenizer is given at once.

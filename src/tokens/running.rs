@@ -45,14 +45,45 @@ impl RunningCount {
     pub fn push(&mut self, message: &Message) {
         let json = to_json(message);
         let keys = json.strip_prefix(OPEN).unwrap_or(&json);
-        self.tokens = self.closed + count(&format!("{keys}]"));
-        self.closed += count(&format!("{keys},{OPEN}"));
+        self.push_cost(JsonCost::of_keys(keys));
+    }
+
+    /// Appends a message whose cost is known.
+    pub const fn push_cost(&mut self, cost: JsonCost) {
+        self.tokens = self.closed + cost.last;
+        self.closed += cost.followed;
     }
 
     /// The tokens of the transcript so far.
     #[must_use]
     pub const fn tokens(&self) -> u64 {
         self.tokens
+    }
+}
+
+/// What one message of an array costs, beyond the `{"` that opens it: when it is the last, and
+/// when another follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonCost {
+    last: u64,
+    followed: u64,
+}
+
+impl JsonCost {
+    /// The cost of a message that is given as compact JSON. None where the message does not
+    /// begin with a key that begins with an ASCII letter: the array may not be cut there.
+    #[must_use]
+    pub fn of(json: &str) -> Option<Self> {
+        let keys = json.strip_prefix(OPEN)?;
+        let letter = keys.starts_with(|first: char| first.is_ascii_alphabetic());
+        letter.then(|| Self::of_keys(keys))
+    }
+
+    fn of_keys(keys: &str) -> Self {
+        Self {
+            last: count(&format!("{keys}]")),
+            followed: count(&format!("{keys},{OPEN}")),
+        }
     }
 }
 
@@ -202,7 +233,40 @@ pub(super) mod tests {
         }
     }
 
+    #[test]
+    fn an_object_that_may_not_be_cut_has_no_cost_of_its_own() {
+        for json in [
+            "",
+            "{}",
+            r#"{"":1}"#,
+            r#"{"1":1}"#,
+            r#"{"é":1}"#,
+            r#"{" a":1}"#,
+            "[1]",
+        ] {
+            assert_eq!(JsonCost::of(json), None, "{json}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn messages_known_by_their_json_cost_the_same_as_a_recount(
+            messages in vec((text(), text(), text()), 1..6)
+        ) {
+            let objects: Vec<String> = messages
+                .iter()
+                .map(|(key, one, two)| {
+                    to_json(&serde_json::json!({ format!("x{key}"): one, "role": two }))
+                })
+                .collect();
+            let mut running = RunningCount::new();
+            for (at, object) in objects.iter().enumerate() {
+                running.push_cost(JsonCost::of(object).unwrap());
+                let array = format!("[{}]", objects[..=at].join(","));
+                prop_assert_eq!(running.tokens(), count(&array));
+            }
+        }
+
         #[test]
         fn after_every_push_it_equals_a_recount(messages in vec(message(), 1..6)) {
             let mut running = RunningCount::new();

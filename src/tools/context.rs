@@ -19,6 +19,12 @@ pub struct Bill {
     pub runs: u32,
     /// Their turns.
     pub turns: u32,
+    /// Requests meant.
+    #[serde(default)]
+    pub requests: u32,
+    /// Attempts on the wire.
+    #[serde(default)]
+    pub attempts: u32,
     /// Tool bodies that they started.
     pub tool_runs: u32,
     /// Their tokens.
@@ -32,6 +38,8 @@ impl AddAssign for Bill {
     fn add_assign(&mut self, other: Self) {
         self.runs = self.runs.saturating_add(other.runs);
         self.turns = self.turns.saturating_add(other.turns);
+        self.requests = self.requests.saturating_add(other.requests);
+        self.attempts = self.attempts.saturating_add(other.attempts);
         self.tool_runs = self.tool_runs.saturating_add(other.tool_runs);
         self.usage += other.usage;
         self.cost += other.cost;
@@ -111,6 +119,8 @@ mod tests {
         Bill {
             runs: 1,
             turns: 3,
+            requests: 3,
+            attempts: 5,
             tool_runs: 2,
             usage: Usage {
                 prompt_tokens: 815,
@@ -134,6 +144,7 @@ mod tests {
             context.add_bill(one_run());
             let bill = context.take_bill();
             assert_eq!((bill.runs, bill.turns, bill.tool_runs), (2, 6, 4));
+            assert_eq!((bill.requests, bill.attempts), (6, 10));
             assert_eq!(bill.usage.total_tokens(), 2 * 885);
             assert_eq!(bill.cost, PicoUsd::from_pico(4_940_000_000));
             assert_eq!(context.take_bill(), Bill::default());

@@ -1,16 +1,13 @@
 //! Driving a stored run: saved after every step, traced, stoppable from outside.
 
 use std::fs::{File, OpenOptions};
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Printing, show};
+use super::{Printing, model, show};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::signals::interrupted;
 use crate::clock::{Clock, ClockKind, RealClock, Signal, VirtualClock};
-use crate::provider::Scripted;
 use crate::run::{CheckpointError, Harness, Machine, RunState, StopReason, Watchers, drive};
-use crate::scenario::Scenario;
 use crate::store::{CatalogKind, FileStore, Launch, Record};
 use crate::tools::{Catalog, Workspace};
 use crate::trace::TraceWriter;
@@ -48,14 +45,13 @@ fn catalog(kind: CatalogKind) -> Catalog {
 /// Whether a signal of the operating system ended the run.
 fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Result<bool, Failure> {
     let id = machine.state().run_id.clone();
-    let scenario = Scenario::from_toml(&launch.scenario, &launch.scenario_toml)?;
-    let provider = Scripted::new(Arc::new(scenario)).with_latency(launch.latency);
+    let provider = model::provider(&launch.model)?;
     let workspace = Workspace::open_folder(&store.workspace(&id)?)
         .map_err(|error| Failure::could_not_do(&error))?;
     let clock = clock(launch.clock, machine.state().elapsed);
     let signal = Signal::new();
     let harness = Harness {
-        provider: &provider,
+        provider: provider.as_ref(),
         catalog: &catalog(launch.catalog),
         workspace: &workspace,
         clock: clock.as_ref(),
@@ -71,13 +67,14 @@ fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Resu
         .map_err(|error| Failure::could_not_do(&error))?;
     let (driven, signalled) = runtime.block_on(async {
         let mut signalled = false;
+        let mut interrupted = std::pin::pin!(interrupted());
         let driven = {
             let mut driving = std::pin::pin!(drive(machine, harness, &mut watchers));
             loop {
                 tokio::select! {
                     biased;
                     driven = &mut driving => break driven,
-                    name = interrupted(), if !signalled => {
+                    name = &mut interrupted, if !signalled => {
                         signalled = true;
                         signal.stop(name);
                     }

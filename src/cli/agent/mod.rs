@@ -1,6 +1,7 @@
 //! `loopmeter agent`: one persisted run, driven from the shell.
 
 mod drive;
+mod model;
 mod options;
 mod show;
 
@@ -49,7 +50,8 @@ Examples:
   loopmeter agent start --scenario plan
   loopmeter agent start --scenario runaway --max-turns 50 --max-budget-usd 0.01
   loopmeter agent start --scenario destructive        # stops and waits for `agent approve`
-  loopmeter agent start --scenario my-scenario.toml --id mine --clock real --latency-ms 200";
+  loopmeter agent start --scenario my-scenario.toml --id mine --clock real --latency-ms 200
+  LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start --stream";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:

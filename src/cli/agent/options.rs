@@ -1,22 +1,19 @@
 //! What was typed after `agent start`, turned into what was meant.
 
-use std::path::Path;
-
 use clap::Args;
 
+use super::model::ModelArgs;
 use super::{Place, Printing, parse_usd};
 use crate::cli::exit::Failure;
-use crate::clock::ClockKind;
+use crate::cli::output;
 use crate::money::PicoUsd;
-use crate::pricing::{CHAPTER_PRICE, PriceList};
-use crate::provider::Latency;
+use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
     ToolErrors, VerdictWording,
 };
 use crate::run::{RunSettings, RunState};
-use crate::scenario::Scenario;
-use crate::store::{CatalogKind, Launch};
+use crate::store::{CatalogKind, Launch, Model};
 use crate::world;
 
 /// The turn cap where no limit is given.
@@ -24,9 +21,8 @@ const DEFAULT_MAX_TURNS: u32 = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct StartArgs {
-    /// A scenario's name (see `loopmeter list scenarios`), or a TOML file
-    #[arg(long, value_name = "NAME|FILE")]
-    scenario: String,
+    #[command(flatten)]
+    model: ModelArgs,
     /// The run's id; the next of r1, r2, … unless given
     #[arg(long)]
     pub(super) id: Option<String>,
@@ -35,12 +31,6 @@ pub(super) struct StartArgs {
     /// What the user asks
     #[arg(long, default_value = world::USER)]
     user: String,
-    /// Whose time the run takes
-    #[arg(long, value_enum, default_value = "virtual")]
-    clock: ClockKind,
-    /// How long the scripted model takes for each reply
-    #[arg(long, default_value_t = 0)]
-    latency_ms: u64,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -52,16 +42,8 @@ pub(super) struct StartArgs {
 impl StartArgs {
     /// The launch and the run that has not begun; its id is still to be claimed.
     pub(super) fn prepare(&self) -> Result<(Launch, RunState), Failure> {
-        let scenario = match Path::new(&self.scenario) {
-            file if file.extension().is_some_and(|ending| ending == "toml") => {
-                Scenario::read(file)?
-            }
-            _ => Scenario::load(&self.scenario, Path::new("experiments"))?,
-        };
-        let prices = PriceList::builtin()?;
-        let price = prices.get(CHAPTER_PRICE).cloned().ok_or_else(|| {
-            Failure::WrongInput(format!("no price {CHAPTER_PRICE:?} in the price list"))
-        })?;
+        let (model, clock) = self.model.choose()?;
+        let price = price_of(&model)?;
         let mut settings = RunSettings::new(price).with_policy(self.policies.policy());
         settings.stop.push(StopCondition::MaxTurns {
             turns: DEFAULT_MAX_TURNS,
@@ -71,22 +53,34 @@ impl StartArgs {
             Dedupe::IdempotencyKey => CatalogKind::IdempotencyKeys,
             Dedupe::Off | Dedupe::All | Dedupe::ReadOnly => CatalogKind::Chapter,
         };
-        let latency = match self.latency_ms {
-            0 => Latency::None,
-            ms => Latency::Constant { ms },
-        };
         let launch = Launch {
-            scenario: scenario.name().to_owned(),
-            scenario_toml: scenario.source().to_owned(),
+            model,
             catalog,
-            latency,
-            clock: self.clock,
+            clock,
         };
         Ok((
             launch,
             RunState::new("", settings, world::SYSTEM, &self.user),
         ))
     }
+}
+
+/// The price of a token. A model that is in no list is computed at the chapter's price, and that
+/// is said.
+fn price_of(model: &Model) -> Result<Price, Failure> {
+    let prices = PriceList::builtin()?;
+    if let Model::Endpoint { model, .. } = model {
+        if let Some(price) = prices.get(model) {
+            return Ok(price.clone());
+        }
+        output::note(format_args!(
+            "note: no price is known for model {model:?}; costs are at the price {CHAPTER_PRICE:?}"
+        ));
+    }
+    prices
+        .get(CHAPTER_PRICE)
+        .cloned()
+        .ok_or_else(|| Failure::WrongInput(format!("no price {CHAPTER_PRICE:?} in the price list")))
 }
 
 /// Limits; those that are given replace those that the run had.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{ListArgs, Printing, ShowArgs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output;
-use crate::message::{Message, to_json};
+use crate::message::{Message, Usage, to_json};
 use crate::money::PicoUsd;
 use crate::run::{RunState, StopReason};
 
@@ -75,6 +75,9 @@ pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure
         "  turns={} tools={} in={} out={} cost=${}",
         run.turns, run.tool_runs, run.usage.prompt_tokens, run.usage.completion_tokens, run.cost
     ))?;
+    if run.attempts > 0 {
+        output::line(format_args!("  {}", wire(run)))?;
+    }
     if let Some(answer) = &run.output {
         output::line(format_args!("  answer: {}", printable(answer)))?;
     }
@@ -82,6 +85,20 @@ pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure
         output::line(format_args!("  next: {next}"))?;
     }
     Ok(())
+}
+
+/// What the wire saw, and what we count where the endpoint counts otherwise.
+fn wire(run: &RunState) -> String {
+    let (billed, counted) = (&run.usage, &run.counted);
+    let attempts = format!("requests={} attempts={}", run.requests, run.attempts);
+    let tokens = |usage: &Usage| (usage.prompt_tokens, usage.completion_tokens);
+    if tokens(billed) == tokens(counted) {
+        return attempts;
+    }
+    format!(
+        "{attempts} our own count: in={} out={}",
+        counted.prompt_tokens, counted.completion_tokens
+    )
 }
 
 fn why(run: &RunState) -> String {
@@ -179,9 +196,13 @@ struct Shown<'a> {
     error: Option<&'a str>,
     answer: Option<&'a str>,
     turns: u32,
+    requests: u32,
+    attempts: u32,
     tool_runs: u32,
     prompt_tokens: u64,
     completion_tokens: u64,
+    counted_prompt_tokens: u64,
+    counted_completion_tokens: u64,
     cost_usd: Option<Box<RawValue>>,
     tree_cost_usd: Option<Box<RawValue>>,
     wall_ms: u64,
@@ -197,9 +218,13 @@ impl<'a> Shown<'a> {
             error: run.error.as_deref(),
             answer: run.output.as_deref(),
             turns: run.turns,
+            requests: run.requests,
+            attempts: run.attempts,
             tool_runs: run.tool_runs,
             prompt_tokens: run.usage.prompt_tokens,
             completion_tokens: run.usage.completion_tokens,
+            counted_prompt_tokens: run.counted.prompt_tokens,
+            counted_completion_tokens: run.counted.completion_tokens,
             cost_usd: dollars(run.cost),
             tree_cost_usd: dollars(run.tree_cost()),
             wall_ms: u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX),

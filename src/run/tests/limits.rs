@@ -277,6 +277,7 @@ fn a_reply_without_a_choice_is_paid_for_and_fails_the_run() {
         message: None,
         finish: None,
         usage,
+        metering: Metering::reported(usage),
     }]);
     let run = Bench::default().run(&provider, settings(Policy::default(), &cap(5)));
     assert_eq!(

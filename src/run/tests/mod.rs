@@ -11,7 +11,7 @@ use super::policy::{
 };
 use super::*;
 use crate::clock::{Clock, Signal, VirtualClock};
-use crate::event::{Event, Observer};
+use crate::event::{Event, Metering, Observer};
 use crate::message::{FinishReason, Message, ToolCall, Usage};
 use crate::money::PicoUsd;
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
@@ -156,6 +156,7 @@ fn reply(content: Option<&str>, calls: &[ToolCall]) -> Reply {
             completion_tokens: 10,
             ..Usage::default()
         },
+        metering: Metering::reported(Usage::default()),
     }
 }
 

@@ -140,8 +140,11 @@ mod tests {
         let drive = path
             .split(['/', '\\'])
             .find(|part| !matches!(*part, "" | "."));
-        let drive =
-            drive.is_some_and(|part| part.chars().nth(1) == Some(':') && part.is_char_boundary(1));
+        let drive = drive.is_some_and(|part| {
+            let mut letters = part.chars();
+            let letter = letters.next().is_some_and(|c| c.is_ascii_alphabetic());
+            letter && letters.next() == Some(':')
+        });
         let inside = (!absolute && !drive).then_some(0);
         path.split(['/', '\\'])
             .fold(inside, |depth, part| match part {

@@ -1,0 +1,158 @@
+//! `loopmeter serve`: the scripted model as an OpenAI-compatible endpoint.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::exit::{Exit, Failure};
+use super::output;
+use super::signals::interrupted;
+use crate::meter::script;
+use crate::scenario::{Fault, Pace, ScenarioError};
+use crate::server::{Config, Library, Log, Server, TurnIndex};
+
+/// `loopmeter serve`.
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// Where to listen; port 0 takes a free one, which is printed
+    #[arg(long, default_value = "127.0.0.1:8787", value_name = "HOST:PORT")]
+    addr: SocketAddr,
+    /// Play this scenario whatever the model is called; without it, `scripted/NAME` plays NAME
+    #[arg(long, value_name = "NAME|FILE")]
+    scenario: Option<String>,
+    /// How long replies take, such as `ttft=200ms,per_token=10ms`; a scenario's own is replaced
+    #[arg(long, value_name = "SPEC")]
+    latency: Option<Pace>,
+    /// How the endpoint fails, such as `turn=1,first=2,kind=429,retry_after=3`; may be repeated
+    #[arg(long, value_name = "SPEC")]
+    fault: Vec<Fault>,
+    /// How to tell which turn a request is for
+    #[arg(long, value_enum, default_value = "conversation")]
+    turn_index: TurnIndex,
+    /// Seed of the arguments that the `any-*` scenarios make up
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The key that clients must send [default: the variable `LOOPMETER_TOKEN`, or any]
+    #[arg(long, value_name = "KEY")]
+    token: Option<String>,
+    /// Write a line for every exchange to standard error
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  loopmeter serve                                # every scenario, as the models scripted/NAME
+  loopmeter serve --scenario recover             # one scenario, whatever the model is called
+  loopmeter serve --addr 127.0.0.1:0 --latency 'ttft=log_normal(800ms,0.5),per_token=10ms,seed=7'
+  loopmeter serve --fault 'turn=1,first=2,kind=429,retry_after_ms=50' --fault kind=500,turn=3
+
+A fault is `kind=`, one of 401, 404, 408, 409, 429, 500, 503, not_json, stall, cut, reset and
+empty_choices, for every turn or for `turn=` (from 0), for every attempt or for the `first=` ones.
+One request can have its own, in the headers x-loopmeter-fault and x-loopmeter-latency.
+
+Stop it with Ctrl-C.";
+
+/// Serves until a signal ends it.
+pub(super) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    let key = args.token.clone().or_else(token_of_environment);
+    if !args.addr.ip().is_loopback() && key.is_none() {
+        let addr = args.addr;
+        return Err(Failure::WrongInput(format!(
+            "{addr} can be reached from other machines: give a key with --token or in the variable \
+             LOOPMETER_TOKEN, or listen on 127.0.0.1"
+        )));
+    }
+    let config = Config {
+        library: library(args.scenario.as_deref())?,
+        turn_index: args.turn_index,
+        pace: args.latency.clone(),
+        faults: args.fault.clone(),
+        seed: args.seed,
+        key,
+        ..Config::default()
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::could_not_do(&error))?;
+    runtime.block_on(serve(args, config))
+}
+
+async fn serve(args: &ServeArgs, config: Config) -> Result<Exit, Failure> {
+    let addr = args.addr;
+    let no_listener = |error| {
+        Failure::CouldNotDo(format!(
+            "cannot listen on {addr}: {error}; try another port"
+        ))
+    };
+    let listener = TcpListener::bind(addr).await.map_err(no_listener)?;
+    let addr = listener.local_addr().map_err(no_listener)?;
+    let greeting = greeting(addr, &config);
+    let server = Server::new(config);
+    if args.verbose {
+        tokio::spawn(tell(server.log()));
+    }
+    output::line(greeting)?;
+    server
+        .serve(listener, async {
+            interrupted().await;
+        })
+        .await;
+    Ok(Exit::Stopped)
+}
+
+/// One scenario, or all of them.
+fn library(reference: Option<&str>) -> Result<Library, ScenarioError> {
+    reference.map_or_else(
+        || Ok(Library::default()),
+        |reference| Ok(Library::Only(script(reference, Path::new("experiments"))?)),
+    )
+}
+
+/// Where the server is, and how an agent is pointed at it.
+fn greeting(addr: SocketAddr, config: &Config) -> String {
+    let key = match &config.key {
+        Some(_) => "the token",
+        None => "any text",
+    };
+    let model = match &config.library {
+        Library::Only(script) => format!("any name    # plays {}", script.name()),
+        Library::ByModel(_) => {
+            format!("scripted/plan    # or another of http://{addr}/v1/models")
+        }
+    };
+    format!(
+        "listening on http://{addr}\n\
+         \x20 OPENAI_BASE_URL=http://{addr}/v1    # /runs/ID/v1 tells runs apart\n\
+         \x20 OPENAI_API_KEY={key}\n\
+         \x20 model: {model}"
+    )
+}
+
+/// Writes a line for every exchange.
+async fn tell(log: Log) {
+    let mut news = log.subscribe();
+    loop {
+        match news.recv().await {
+            Ok(exchange) => output::note(exchange),
+            Err(RecvError::Lagged(missed)) => {
+                output::note(format_args!("… {missed} exchanges not shown"));
+            }
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command line reads the environment"
+)]
+fn token_of_environment() -> Option<String> {
+    std::env::var("LOOPMETER_TOKEN")
+        .ok()
+        .filter(|token| !token.is_empty())
+}

@@ -1,0 +1,225 @@
+//! Between a run and its model: who plays the model, and how it is reached.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Experiment;
+use super::format::ExperimentFile;
+use super::input::occurrences;
+use super::resources::{ResourceError, latency_of};
+use super::settings::Settings;
+use crate::provider::http::{Endpoint, EndpointError, HttpProvider, RetryPolicy};
+use crate::provider::wire::Delivery;
+use crate::provider::{Latency, Provider, Scripted};
+use crate::scenario::Scenario;
+use crate::server::{LATENCY_HEADER, MODEL_PREFIX};
+
+/// Who plays the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelSource {
+    /// The scripted model.
+    #[default]
+    Scripted,
+    /// The endpoint that `LLM_BASE_URL` and `LLM_MODEL` name.
+    Endpoint,
+}
+
+/// How the model is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// By a function call.
+    #[default]
+    InProcess,
+    /// Over HTTP, each reply as one JSON object.
+    Http,
+    /// Over HTTP, replies streamed.
+    HttpStream,
+}
+
+impl Transport {
+    /// How replies travel; none where nothing travels.
+    const fn delivery(self) -> Option<Delivery> {
+        match self {
+            Self::InProcess => None,
+            Self::Http => Some(Delivery::Whole),
+            Self::HttpStream => Some(Delivery::StreamedWithUsage),
+        }
+    }
+}
+
+/// What is measured beside a run over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompareWith {
+    /// The same bytes over a TCP connection with nothing at either end: `bare_socket_ms`.
+    BareSocket,
+}
+
+/// A real model, as an experiment is given one.
+#[derive(Clone, Debug)]
+pub struct ModelEndpoint {
+    /// Where it is and what it is called there.
+    pub endpoint: Endpoint,
+    /// What serves it, in which version, for the rows; absent where nobody said.
+    pub server: Option<String>,
+}
+
+/// Whether a cell of an experiment asks a real model, and which.
+#[derive(Clone, Debug)]
+pub(super) enum RealModel {
+    /// Every cell asks the scripted one.
+    NotAsked,
+    /// It is asked, and was not given.
+    Missing,
+    /// This one is asked.
+    Given(Box<ModelEndpoint>),
+}
+
+impl RealModel {
+    pub(super) fn asked_in(file: &ExperimentFile) -> Self {
+        let providers = occurrences(file, "provider");
+        let mut asked = providers.iter().map(|(_, provider)| provider.as_str());
+        if asked.any(|provider| provider == Some("endpoint")) {
+            Self::Missing
+        } else {
+            Self::NotAsked
+        }
+    }
+}
+
+/// Why a model cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum SeamError {
+    /// Nobody gave the endpoint.
+    #[error("no endpoint was given; set LLM_BASE_URL and LLM_MODEL")]
+    NoEndpoint,
+    /// No server was started.
+    #[error("the scripted model is not served")]
+    NotServed,
+    /// The endpoint cannot be asked.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+}
+
+/// How the runs of one execution reach their models.
+#[derive(Debug)]
+pub(super) struct Seam {
+    served_at: Option<SocketAddr>,
+    real_model: RealModel,
+    /// How many runs the server was told to tell apart.
+    runs: AtomicU64,
+}
+
+impl Seam {
+    /// The models of `experiment`, the scripted ones served at an address where they are.
+    pub(super) fn new(experiment: &Experiment, served_at: Option<SocketAddr>) -> Self {
+        Self {
+            served_at,
+            real_model: experiment.real_model.clone(),
+            runs: AtomicU64::new(0),
+        }
+    }
+
+    /// The same scripted models, by way of somebody who listens at `address`.
+    pub(super) fn by_way_of(address: SocketAddr) -> Self {
+        Self {
+            served_at: Some(address),
+            real_model: RealModel::NotAsked,
+            runs: AtomicU64::new(0),
+        }
+    }
+
+    /// The real model.
+    pub(super) fn endpoint(&self, settings: &Settings) -> Result<Arc<dyn Provider>, SeamError> {
+        let RealModel::Given(model) = &self.real_model else {
+            return Err(SeamError::NoEndpoint);
+        };
+        let delivery = settings.transport.delivery().unwrap_or_default();
+        let endpoint = model.endpoint.clone().with_delivery(delivery);
+        Ok(Arc::new(HttpProvider::new(endpoint)?))
+    }
+
+    /// The scripted model that plays a scenario, which the file calls by a name.
+    pub(super) fn scripted(
+        &self,
+        settings: &Settings,
+        (name, scenario): (&str, &Arc<Scenario>),
+    ) -> Result<Arc<dyn Provider>, ResourceError> {
+        let latency = latency_of(settings)?;
+        let Some(delivery) = settings.transport.delivery() else {
+            let scripted = Scripted::new(Arc::clone(scenario));
+            return Ok(Arc::new(scripted.with_latency(latency)));
+        };
+        let address = self.served_at.ok_or(SeamError::NotServed)?;
+        let run = self.runs.fetch_add(1, Ordering::Relaxed);
+        let base_url = format!("http://{address}/runs/{run}/v1");
+        let endpoint = Endpoint::new(&base_url, &format!("{MODEL_PREFIX}{name}"));
+        let endpoint = endpoint
+            .map_err(SeamError::from)?
+            .with_header(LATENCY_HEADER, &Line(&latency).to_string())
+            .with_delivery(delivery)
+            .with_retry(RetryPolicy {
+                seed: settings.seed,
+                ..RetryPolicy::default()
+            });
+        let provider = HttpProvider::new(endpoint).map_err(SeamError::from)?;
+        Ok(Arc::new(provider))
+    }
+}
+
+/// A latency as the server reads it in a header.
+struct Line<'a>(&'a Latency);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Latency::None => f.write_str("ttft=0ms"),
+            Latency::Constant { ms } => write!(f, "ttft={ms}ms"),
+            Latency::LogNormal {
+                median_ms,
+                sigma,
+                seed,
+            } => write!(f, "ttft=log_normal({median_ms}ms,{sigma}),seed={seed}"),
+            Latency::Gamma {
+                mean_ms,
+                shape,
+                seed,
+            } => write!(f, "ttft=gamma({mean_ms}ms,{shape}),seed={seed}"),
+            Latency::Empirical { samples_us, seed } => {
+                f.write_str("ttft=empirical(")?;
+                for (index, us) in samples_us.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { "," };
+                    write!(f, "{comma}{us}us")?;
+                }
+                write!(f, "),seed={seed}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Pace;
+
+    #[test]
+    fn the_server_reads_the_latency_that_the_cell_has() {
+        for latency in [
+            Latency::None,
+            Latency::Constant { ms: 250 },
+            Latency::log_normal(800.5, 0.25, 7).unwrap(),
+            Latency::gamma(100.0, 2.5, u64::MAX).unwrap(),
+            Latency::empirical(vec![1, 2_500_000], 3).unwrap(),
+        ] {
+            let pace: Pace = Line(&latency).to_string().parse().unwrap();
+            assert_eq!(pace, Pace::from(latency));
+        }
+    }
+}

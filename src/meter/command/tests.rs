@@ -1,0 +1,113 @@
+use std::sync::Mutex;
+
+use super::*;
+use crate::server::{Library, Script};
+
+fn shell(script: &str) -> Launch {
+    Launch {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        environment: Vec::new(),
+        folder: None,
+        run: "test".to_owned(),
+        model: "scripted/any-once".to_owned(),
+        input: Input::Nothing,
+        bounds: Bounds::default(),
+        echo: None,
+    }
+}
+
+fn config() -> Config {
+    Config {
+        library: Library::Only(Script::Any(crate::scenario::AnyScenario::Once)),
+        ..Config::default()
+    }
+}
+
+async fn ran(launch: &Launch) -> Ran {
+    let metered = run(launch, config(), &Signal::new()).await.unwrap();
+    assert_eq!(metered.exchanges, []);
+    metered.ran
+}
+
+/// Whether the process is there and is more than an entry in a table.
+fn is_alive(id: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.trim().chars().next());
+    state.is_some_and(|state| state != 'Z')
+}
+
+#[tokio::test]
+async fn a_command_ends_with_its_code_and_its_words_are_kept() {
+    let ran = ran(&shell("echo told; echo complained >&2; exit 7")).await;
+    assert_eq!(ran.end, CommandEnd::Exited(7));
+    assert_eq!(ran.stdout.text(), "told\n");
+    assert_eq!(ran.stderr.text(), "complained\n");
+}
+
+#[tokio::test]
+async fn a_command_is_told_where_the_endpoint_is_and_what_we_say_wins() {
+    let mut launch = shell("echo $OPENAI_BASE_URL $LLM_MODEL $OPENAI_API_KEY");
+    launch.environment = vec![("OPENAI_API_KEY".to_owned(), "mine".to_owned())];
+    let said = ran(&launch).await.stdout.text();
+    assert!(said.starts_with("http://127.0.0.1:"), "{said}");
+    assert!(
+        said.ends_with("/runs/test/v1 scripted/any-once mine\n"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_is_not_there_is_said_to_be_missing() {
+    let launch = Launch {
+        program: "/no/such/agent".into(),
+        ..shell("")
+    };
+    let error = run(&launch, config(), &Signal::new()).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("`/no/such/agent` cannot be started")
+    );
+}
+
+#[tokio::test]
+async fn death_by_a_signal_is_told() {
+    let ran = ran(&shell("kill -9 $$")).await;
+    assert_eq!(ran.end, CommandEnd::Signalled(Some(9)));
+}
+
+#[tokio::test]
+async fn a_command_whose_time_is_up_is_ended() {
+    let mut launch = shell("exec sleep 600");
+    launch.bounds.time = Duration::from_millis(20);
+    assert_eq!(ran(&launch).await.end, CommandEnd::TimedOut);
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_command_and_its_children_even_those_that_do_not_listen() {
+    let stop = Signal::new();
+    let mut launch = shell("trap '' TERM; sleep 600 & echo $!; wait");
+    let (pressed, heard) = (stop.clone(), Arc::new(Mutex::new(String::new())));
+    let ear = Arc::clone(&heard);
+    launch.echo = Some(Arc::new(move |bytes| {
+        let said = String::from_utf8_lossy(bytes);
+        ear.lock().unwrap().push_str(&said);
+        pressed.stop("enough");
+    }));
+    let metered = run(&launch, config(), &stop).await.unwrap();
+    assert_eq!(metered.ran.end, CommandEnd::Stopped("enough".to_owned()));
+    let child = heard.lock().unwrap().trim().to_owned();
+    assert_ne!(child, "");
+    assert!(!is_alive(&child), "{child}");
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_behind_is_ended_with_it() {
+    let ran = ran(&shell("sleep 600 & echo $!; exit 0")).await;
+    assert_eq!(ran.end, CommandEnd::Exited(0));
+    assert!(!is_alive(ran.stdout.text().trim()));
+}

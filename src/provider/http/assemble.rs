@@ -1,0 +1,239 @@
+//! A streamed reply, put together from its chunks.
+
+use crate::message::{ToolCall, Usage};
+use crate::provider::wire::{CallDelta, Chunk, Delta};
+
+use super::read::Read;
+
+/// What has come of a reply so far.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    begun: bool,
+    content: Option<String>,
+    calls: Vec<Piece>,
+    finish: Option<String>,
+    usage: Option<Usage>,
+}
+
+/// A call that may still grow.
+#[derive(Debug)]
+struct Piece {
+    index: u32,
+    call: ToolCall,
+}
+
+/// What a chunk brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Brought {
+    /// Prose, reasoning or a piece of a call.
+    Speech,
+    /// A role, a reason to finish, the usage, or nothing.
+    Frame,
+}
+
+impl Assembly {
+    /// Adds a chunk. Only the first alternative of a reply is read; no other was asked for.
+    pub(super) fn push(&mut self, chunk: Chunk) -> Brought {
+        if let Some(usage) = chunk.usage.and_then(|usage| usage.usage()) {
+            self.usage = Some(usage);
+        }
+        let mut brought = Brought::Frame;
+        for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+            self.begun = true;
+            if choice.delta.says_something() {
+                brought = Brought::Speech;
+            }
+            self.add(choice.delta);
+            self.finish = choice.finish_reason.or(self.finish.take());
+        }
+        brought
+    }
+
+    /// Whether the endpoint has said why it stopped, so that nothing but the usage can follow.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// The reply, as far as it came.
+    pub(super) fn into_read(mut self) -> Read {
+        // Some servers give parallel calls out of order; those that give all of them the index 0
+        // are left in the order in which they came.
+        self.calls.sort_by_key(|piece| piece.index);
+        let calls = self.calls.into_iter().map(|piece| piece.call).collect();
+        Read {
+            said: self.begun.then_some((self.content, calls)),
+            finish: self.finish,
+            usage: self.usage,
+            first_token: None,
+        }
+    }
+
+    fn add(&mut self, delta: Delta) {
+        if let Some(text) = delta.content {
+            self.content.get_or_insert_default().push_str(&text);
+        }
+        for call in delta.tool_calls {
+            self.add_call(call);
+        }
+    }
+
+    /// Adds a piece to the call that it belongs to: the last one of its index, or of all where it
+    /// has none, unless it begins a call of its own.
+    fn add_call(&mut self, delta: CallDelta) {
+        let id = delta.id.unwrap_or_default();
+        let name = delta.function.name.unwrap_or_default();
+        let arguments = delta.function.arguments.unwrap_or_default();
+        let mut latest = self.calls.iter_mut().rev();
+        let last = match delta.index {
+            Some(index) => latest.find(|piece| piece.index == index),
+            None => latest.next(),
+        };
+        let Some(Piece { call, .. }) = last.filter(|piece| !piece.ends_before(&id, &name)) else {
+            let next = self.calls.last().map_or(0, |piece| piece.index);
+            let index = delta.index.unwrap_or(next);
+            let call = ToolCall {
+                id,
+                name,
+                arguments,
+            };
+            return self.calls.push(Piece { index, call });
+        };
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if call.name.is_empty() {
+            call.name = name;
+        }
+        call.arguments.push_str(&arguments);
+    }
+}
+
+impl Piece {
+    /// Whether a piece with this id and name begins another call. It does where it names a tool
+    /// under an id of its own, as servers do that give every call the index 0; and where it names
+    /// one without an id after arguments that are whole.
+    fn ends_before(&self, id: &str, name: &str) -> bool {
+        if name.is_empty() || self.call.name.is_empty() {
+            return false;
+        }
+        if id.is_empty() {
+            let whole = serde_json::from_str::<serde::de::IgnoredAny>(&self.call.arguments);
+            return self.call.id.is_empty() && whole.is_ok();
+        }
+        !self.call.id.is_empty() && self.call.id != id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assemble(chunks: &[&str]) -> Read {
+        let mut assembly = Assembly::default();
+        for chunk in chunks {
+            assembly.push(serde_json::from_str(chunk).unwrap());
+        }
+        assembly.into_read()
+    }
+
+    /// Chunks of one choice with these `delta`s.
+    fn calls(deltas: &[&str]) -> Vec<(String, String, String)> {
+        let chunks: Vec<_> = deltas
+            .iter()
+            .map(|delta| {
+                format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{delta}]}}}}]}}"#)
+            })
+            .collect();
+        let chunks: Vec<_> = chunks.iter().map(String::as_str).collect();
+        let (_, calls) = assemble(&chunks).said.unwrap();
+        calls
+            .into_iter()
+            .map(|call| (call.id, call.name, call.arguments))
+            .collect()
+    }
+
+    fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
+        (id.to_owned(), name.to_owned(), arguments.to_owned())
+    }
+
+    #[test]
+    fn prose_grows_and_the_usage_comes_without_a_choice() {
+        let read = assemble(&[
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"one "}}]}"#,
+            r#"{"choices":[{"index":1,"delta":{"content":"other"}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"two"},"finish_reason":null}]}"#,
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2}}"#,
+        ]);
+        assert_eq!(read.said, Some((Some("one two".to_owned()), vec![])));
+        assert_eq!(read.finish.as_deref(), Some("stop"));
+        assert_eq!(read.usage.map(|usage| usage.prompt_tokens), Some(5));
+    }
+
+    #[test]
+    fn pieces_of_parallel_calls_may_be_mixed() {
+        assert_eq!(
+            calls(&[
+                r#"{"index":1,"id":"b","function":{"name":"g","arguments":""}}"#,
+                r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}"#,
+                r#"{"index":1,"function":{"arguments":"{}"}}"#,
+                r#"{"index":0,"id":"a","function":{"arguments":":1}"}}"#,
+            ]),
+            [call("a", "f", r#"{"x":1}"#), call("b", "g", "{}")]
+        );
+    }
+
+    #[test]
+    fn parallel_calls_that_all_have_index_0_are_told_apart_by_their_ids() {
+        assert_eq!(
+            calls(&[
+                r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}"#,
+                r#"{"index":0,"function":{"arguments":"1}"}}"#,
+                r#"{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}"#,
+            ]),
+            [call("a", "f", r#"{"x":1}"#), call("b", "f", "{}")]
+        );
+    }
+
+    #[test]
+    fn whole_calls_without_index_or_id_are_told_apart_by_their_arguments() {
+        assert_eq!(
+            calls(&[
+                r#"{"function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"function":{"name":"f","arguments":"{\"x\":1}"}}"#,
+            ]),
+            [call("", "f", "{}"), call("", "f", r#"{"x":1}"#)]
+        );
+    }
+
+    #[test]
+    fn a_repeated_name_does_not_double_it() {
+        assert_eq!(
+            calls(&[
+                r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}"#,
+                r#"{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}"#,
+            ]),
+            [call("a", "f", "{}")]
+        );
+    }
+
+    #[test]
+    fn a_chunk_says_what_it_brought() {
+        let mut assembly = Assembly::default();
+        let mut push = |chunk: &str| assembly.push(serde_json::from_str(chunk).unwrap());
+        let role = r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#;
+        assert_eq!(push(role), Brought::Frame);
+        let thought = r#"{"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}"#;
+        assert_eq!(push(thought), Brought::Speech);
+        assert!(!assembly.is_finished());
+    }
+
+    #[test]
+    fn a_stream_without_a_choice_says_nothing() {
+        let read =
+            assemble(&[r#"{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":0}}"#]);
+        assert_eq!(read.said, None);
+        assert!(read.usage.is_some());
+    }
+}

@@ -1,0 +1,476 @@
+//! Injected latency: how long the scripted model thinks, and how fast it writes.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use super::spec::{SpecError, duration, items, number, whole};
+
+/// How long one thing takes: a reply, or one of its tokens. A turn's latency depends on the seed
+/// and the turn alone, so a resumed run waits as long as one that was never stopped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "distribution", rename_all = "snake_case")]
+pub enum Latency {
+    /// No time at all.
+    #[default]
+    None,
+    /// Always the same.
+    Constant {
+        /// Milliseconds.
+        ms: u64,
+    },
+    /// Log-normal: most draws near the median, a long tail above it.
+    LogNormal {
+        /// The median in milliseconds.
+        median_ms: f64,
+        /// The standard deviation of the logarithm.
+        sigma: f64,
+        /// Seed of the draws.
+        seed: u64,
+    },
+    /// Gamma: the sum of `shape` exponential waits.
+    Gamma {
+        /// The mean in milliseconds.
+        mean_ms: f64,
+        /// The shape; 1 is an exponential distribution.
+        shape: f64,
+        /// Seed of the draws.
+        seed: u64,
+    },
+    /// Draws from what was measured, each sample as likely as the other.
+    Empirical {
+        /// The samples in microseconds.
+        samples_us: Vec<u64>,
+        /// Seed of the draws.
+        seed: u64,
+    },
+}
+
+/// Time to the first token, and time for each token of the reply. A reply takes the first plus
+/// its tokens times the second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pace {
+    /// Until the first token.
+    pub ttft: Latency,
+    /// For each token of the reply; drawn once a turn.
+    pub per_token: Latency,
+}
+
+/// Why a distribution is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LatencyError {
+    /// A parameter is negative, too large or not a number.
+    #[error("{0} must be a number from 0 to {1}")]
+    OutOfRange(&'static str, u32),
+    /// There is nothing to draw from.
+    #[error("at least one sample is needed, and at most {MOST_SAMPLES}")]
+    Samples,
+}
+
+const MOST_MEDIAN_MS: u32 = 86_400_000;
+const MOST_SIGMA: u32 = 10;
+const MOST_SHAPE: u32 = 1_000_000;
+const MOST_SAMPLES: usize = 10_000;
+/// Draws are cut at a day, so that a run cannot wait for ever.
+const MOST_MS: f64 = 86_400_000.0;
+/// Draws for tokens come from other streams than those for replies.
+const TOKEN_STREAM: u64 = 1 << 32;
+
+impl Latency {
+    /// A log-normal latency.
+    ///
+    /// # Errors
+    /// [`LatencyError`] where a parameter is out of range.
+    pub fn log_normal(median_ms: f64, sigma: f64, seed: u64) -> Result<Self, LatencyError> {
+        within("median_ms", median_ms, MOST_MEDIAN_MS)?;
+        within("sigma", sigma, MOST_SIGMA)?;
+        Ok(Self::LogNormal {
+            median_ms,
+            sigma,
+            seed,
+        })
+    }
+
+    /// A gamma latency.
+    ///
+    /// # Errors
+    /// [`LatencyError`] where a parameter is out of range; a shape of 0 is.
+    pub fn gamma(mean_ms: f64, shape: f64, seed: u64) -> Result<Self, LatencyError> {
+        within("mean_ms", mean_ms, MOST_MEDIAN_MS)?;
+        within("shape", shape, MOST_SHAPE)?;
+        if shape < LEAST_SHAPE {
+            return Err(LatencyError::OutOfRange("shape", MOST_SHAPE));
+        }
+        Ok(Self::Gamma {
+            mean_ms,
+            shape,
+            seed,
+        })
+    }
+
+    /// A latency drawn from samples.
+    ///
+    /// # Errors
+    /// [`LatencyError::Samples`] where there are none or too many.
+    pub fn empirical(samples_us: Vec<u64>, seed: u64) -> Result<Self, LatencyError> {
+        if samples_us.is_empty() || samples_us.len() > MOST_SAMPLES {
+            return Err(LatencyError::Samples);
+        }
+        Ok(Self::Empirical { samples_us, seed })
+    }
+
+    /// How long the reply of turn `turn` (from 0) takes, to the microsecond.
+    #[must_use]
+    pub fn of_turn(&self, turn: u32) -> Duration {
+        self.draw(u64::from(turn))
+    }
+
+    fn draw(&self, stream: u64) -> Duration {
+        match self {
+            Self::None => Duration::ZERO,
+            Self::Constant { ms } => Duration::from_millis(*ms),
+            Self::LogNormal {
+                median_ms,
+                sigma,
+                seed,
+            } => {
+                let mut rng = rng(*seed, stream);
+                micros(median_ms * libm::exp(sigma * standard_normal(&mut rng)))
+            }
+            Self::Gamma {
+                mean_ms,
+                shape,
+                seed,
+            } => {
+                let mut rng = rng(*seed, stream);
+                micros(mean_ms * standard_gamma(*shape, &mut rng) / shape)
+            }
+            Self::Empirical { samples_us, seed } => {
+                let samples = samples_us.len() as u64;
+                let at = match samples {
+                    0 | 1 => 0,
+                    several => rng(*seed, stream).next_u64() % several,
+                };
+                let sample = usize::try_from(at).ok().and_then(|at| samples_us.get(at));
+                Duration::from_micros(sample.copied().unwrap_or(0))
+            }
+        }
+    }
+
+    /// The same with another seed.
+    fn with_seed(self, new: u64) -> Self {
+        match self {
+            Self::None | Self::Constant { .. } => self,
+            Self::LogNormal {
+                median_ms, sigma, ..
+            } => Self::LogNormal {
+                median_ms,
+                sigma,
+                seed: new,
+            },
+            Self::Gamma { mean_ms, shape, .. } => Self::Gamma {
+                mean_ms,
+                shape,
+                seed: new,
+            },
+            Self::Empirical { samples_us, .. } => Self::Empirical {
+                samples_us,
+                seed: new,
+            },
+        }
+    }
+}
+
+/// The least shape that is drawn from; below it, nearly all draws are nothing.
+const LEAST_SHAPE: f64 = 0.001;
+
+fn within(name: &'static str, value: f64, most: u32) -> Result<(), LatencyError> {
+    if (0.0..=f64::from(most)).contains(&value) {
+        return Ok(());
+    }
+    Err(LatencyError::OutOfRange(name, most))
+}
+
+impl Pace {
+    /// No time at all.
+    pub const NONE: Self = Self {
+        ttft: Latency::None,
+        per_token: Latency::None,
+    };
+
+    /// Until the first token of turn `turn` (from 0).
+    #[must_use]
+    pub fn ttft(&self, turn: u32) -> Duration {
+        self.ttft.of_turn(turn)
+    }
+
+    /// For the `tokens` tokens of the reply of turn `turn`, all together.
+    #[must_use]
+    pub fn writing(&self, turn: u32, tokens: u64) -> Duration {
+        let each = self.per_token.draw(TOKEN_STREAM | u64::from(turn));
+        let us = u64::try_from(each.as_micros()).unwrap_or(u64::MAX);
+        Duration::from_micros(us.saturating_mul(tokens))
+    }
+
+    /// The whole reply of turn `turn`.
+    #[must_use]
+    pub fn of_turn(&self, turn: u32, tokens: u64) -> Duration {
+        self.ttft(turn).saturating_add(self.writing(turn, tokens))
+    }
+}
+
+/// A latency without a word on tokens is that of the first.
+impl From<Latency> for Pace {
+    fn from(ttft: Latency) -> Self {
+        Self {
+            ttft,
+            per_token: Latency::None,
+        }
+    }
+}
+
+const PACE_HELP: &str = "write for example `ttft=200ms,per_token=10ms`; a distribution is \
+                         `200ms`, `log_normal(MEDIAN,SIGMA)`, `gamma(MEAN,SHAPE)` or \
+                         `empirical(100ms,900ms)`, and `seed=7` seeds the draws";
+
+/// Reads a line such as `ttft=log_normal(800ms,0.5),per_token=10ms,seed=7`.
+impl FromStr for Pace {
+    type Err = SpecError;
+
+    fn from_str(line: &str) -> Result<Self, SpecError> {
+        let mut pace = Self::default();
+        let mut seed = 0;
+        for item in items(line, "ttft", PACE_HELP)? {
+            match item.key {
+                "ttft" => pace.ttft = distribution(item.value)?,
+                "per_token" => pace.per_token = distribution(item.value)?,
+                "seed" => seed = whole(item.value, PACE_HELP)?,
+                other => {
+                    let why = "is none of `ttft`, `per_token` and `seed`";
+                    return Err(SpecError::new(other, why, PACE_HELP));
+                }
+            }
+        }
+        pace.ttft = pace.ttft.with_seed(seed);
+        pace.per_token = pace.per_token.with_seed(seed);
+        Ok(pace)
+    }
+}
+
+fn distribution(text: &str) -> Result<Latency, SpecError> {
+    let ms = |text| Ok(millis(duration(text, PACE_HELP)?));
+    let number = |text| number(text, PACE_HELP);
+    let Some((name, arguments)) = text.strip_suffix(')').and_then(|text| text.split_once('('))
+    else {
+        return Ok(constant(duration(text, PACE_HELP)?));
+    };
+    let arguments: Vec<_> = arguments.split(',').map(str::trim).collect();
+    let latency = match (name, arguments.as_slice()) {
+        ("log_normal", [median, sigma]) => Latency::log_normal(ms(median)?, number(sigma)?, 0),
+        ("gamma", [mean, shape]) => Latency::gamma(ms(mean)?, number(shape)?, 0),
+        ("empirical", samples) => {
+            let samples: Result<Vec<_>, _> = samples
+                .iter()
+                .map(|sample| Ok(whole_micros(duration(sample, PACE_HELP)?)))
+                .collect();
+            Latency::empirical(samples?, 0)
+        }
+        _ => return Err(SpecError::new(text, "is not a distribution", PACE_HELP)),
+    };
+    latency.map_err(|error| SpecError::new(text, &format!("is refused: {error}"), PACE_HELP))
+}
+
+/// A constant that is not whole milliseconds is a single sample.
+fn constant(span: Duration) -> Latency {
+    match whole_micros(span) {
+        0 => Latency::None,
+        us if us % 1_000 == 0 => Latency::Constant { ms: us / 1_000 },
+        us => Latency::Empirical {
+            samples_us: vec![us],
+            seed: 0,
+        },
+    }
+}
+
+fn whole_micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn millis(span: Duration) -> f64 {
+    span.as_secs_f64() * 1_000.0
+}
+
+fn micros(ms: f64) -> Duration {
+    let us = libm::round(ms.clamp(0.0, MOST_MS) * 1_000.0);
+    #[expect(clippy::cast_possible_truncation, reason = "clamped to a day")]
+    #[expect(clippy::cast_sign_loss, reason = "clamped to be positive")]
+    Duration::from_micros(us as u64)
+}
+
+/// The stream of `seed` that belongs to one draw.
+fn rng(seed: u64, stream: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(stream);
+    rng
+}
+
+/// One draw of the standard normal distribution by the Box–Muller transform (1958); `libm` is
+/// the same code on every machine.
+fn standard_normal(rng: &mut ChaCha8Rng) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(unit_open(rng)));
+    radius * libm::cos(std::f64::consts::TAU * unit_open(rng))
+}
+
+/// One draw of the gamma distribution of scale 1 by Marsaglia and Tsang (2000); a shape below 1
+/// is drawn at one more and taken down by a power of a uniform draw.
+fn standard_gamma(shape: f64, rng: &mut ChaCha8Rng) -> f64 {
+    if shape < 1.0 {
+        let higher = standard_gamma(shape + 1.0, rng);
+        return higher * libm::pow(unit_open(rng), 1.0 / shape);
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / libm::sqrt(9.0 * d);
+    loop {
+        let x = standard_normal(rng);
+        let root = 1.0 + c * x;
+        if root <= 0.0 {
+            continue;
+        }
+        let v = root * root * root;
+        let accepted = libm::log(unit_open(rng)) < 0.5 * x * x + d - d * v + d * libm::log(v);
+        if accepted {
+            return d * v;
+        }
+    }
+}
+
+/// A uniform draw from (0, 1]: 53 random bits, never zero.
+fn unit_open(rng: &mut ChaCha8Rng) -> f64 {
+    let bits = rng.next_u64() >> 11;
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
+    let unit = (bits + 1) as f64;
+    unit / 9_007_199_254_740_992.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_has_one_latency_whatever_was_drawn_before() {
+        let latency = Latency::log_normal(800.0, 0.5, 7).unwrap();
+        let forwards: Vec<_> = (0..50).map(|turn| latency.of_turn(turn)).collect();
+        let mut backwards: Vec<_> = (0..50).rev().map(|turn| latency.of_turn(turn)).collect();
+        backwards.reverse();
+        assert_eq!(forwards, backwards);
+        assert!(forwards.windows(2).any(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn half_the_draws_lie_below_the_median() {
+        let latency = Latency::log_normal(800.0, 0.5, 1).unwrap();
+        let below = (0..10_000)
+            .filter(|&t| latency.of_turn(t) < Duration::from_millis(800))
+            .count();
+        // Four standard deviations of a fair coin thrown 10,000 times.
+        assert!((4_800..=5_200).contains(&below), "{below}");
+    }
+
+    #[test]
+    fn draws_are_the_same_on_every_machine() {
+        let latency = Latency::log_normal(800.0, 0.5, 42).unwrap();
+        let us: Vec<_> = (0..3)
+            .map(|turn| latency.of_turn(turn).as_micros())
+            .collect();
+        assert_eq!(us, [1_213_141, 980_520, 621_005]);
+    }
+
+    #[test]
+    fn impossible_distributions_are_refused() {
+        for (median_ms, sigma) in [
+            (-1.0, 0.1),
+            (f64::NAN, 0.1),
+            (1.0, -0.1),
+            (1.0, f64::INFINITY),
+        ] {
+            assert!(Latency::log_normal(median_ms, sigma, 0).is_err());
+        }
+    }
+
+    #[test]
+    fn gamma_draws_have_their_mean_and_their_spread() {
+        for (shape, seed) in [(0.5, 1), (1.0, 2), (4.0, 3)] {
+            let latency = Latency::gamma(100.0, shape, seed).unwrap();
+            let draws: Vec<f64> = (0..20_000)
+                .map(|turn| latency.of_turn(turn).as_secs_f64() * 1_000.0)
+                .collect();
+            let mean = draws.iter().sum::<f64>() / 20_000.0;
+            let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20_000.0;
+            // Of a gamma distribution, the variance is the mean squared by the shape.
+            let expected = 10_000.0 / shape;
+            assert!((mean - 100.0).abs() < 5.0, "{shape}: mean {mean}");
+            assert!(
+                (variance / expected - 1.0).abs() < 0.15,
+                "{shape}: {variance}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_reply_takes_its_first_token_and_then_each_token() {
+        let pace: Pace = "ttft=200ms,per_token=2.5ms".parse().unwrap();
+        assert_eq!(pace.ttft(3), Duration::from_millis(200));
+        assert_eq!(pace.of_turn(3, 10), Duration::from_millis(225));
+        assert_eq!(
+            Pace::from(Latency::Constant { ms: 5 })
+                .of_turn(0, 99)
+                .as_millis(),
+            5
+        );
+    }
+
+    #[test]
+    fn a_line_says_each_distribution() {
+        let pace: Pace = "log_normal(800ms, 0.5), per_token=gamma(10ms,2), seed=7"
+            .parse()
+            .unwrap();
+        assert_eq!(pace.ttft, Latency::log_normal(800.0, 0.5, 7).unwrap());
+        assert_eq!(pace.per_token, Latency::gamma(10.0, 2.0, 7).unwrap());
+        let pace: Pace = "ttft=empirical(1ms,2s)".parse().unwrap();
+        assert_eq!(
+            pace.ttft,
+            Latency::empirical(vec![1_000, 2_000_000], 0).unwrap()
+        );
+        assert_eq!("0ms".parse::<Pace>(), Ok(Pace::NONE));
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused_with_what_is_right() {
+        for line in [
+            "",
+            "200",
+            "ttft=",
+            "ttft=-1ms",
+            "ttft=1h",
+            "speed=1ms",
+            "seed=x",
+            "normal(1ms,1)",
+            "gamma(1ms,0)",
+            "log_normal(1ms)",
+            "empirical()",
+            "ttft=1ms,,",
+            "ttft=nanms",
+            "ttft=1ms,ttft=2ms",
+            "gamma(1ms,2",
+        ] {
+            let error = line.parse::<Pace>().unwrap_err().to_string();
+            assert!(
+                error.contains("ttft=200ms,per_token=10ms"),
+                "{line}: {error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Taking connections, and letting them go.
+
+use std::io;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::chat::Shared;
+use super::config::Config;
+use super::connections::{Busy, Connections, Place};
+use super::log::Log;
+use super::socket::{Ending, Socket};
+use crate::clock::{Clock, Signal};
+
+/// The scripted model, ready to be asked over HTTP.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+/// How long is waited after the system could not give a connection, for example because there
+/// are too many open files.
+const AFTER_REFUSAL: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// How long an idle connection has to make room, so that its last reply can leave.
+const TO_LEAVE: std::time::Duration = std::time::Duration::from_millis(100);
+
+impl Server {
+    /// A server that behaves as `config` says. Its clock starts now.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(config, Log::new())),
+        }
+    }
+
+    /// What it has seen and will see.
+    #[must_use]
+    pub fn log(&self) -> Log {
+        self.shared.log.clone()
+    }
+
+    /// Serves the connections of `listener` until `shutdown` resolves; then lets the requests in
+    /// progress end, for as long as the limits allow. Needs a tokio runtime with I/O and time.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        let limits = self.shared.config.limits;
+        // The tokenizer is made ready now, so that no client waits for it.
+        let _ = crate::tokens::count("");
+        let connections = Connections::at_most(limits.connections);
+        let (closing, closed) = watch::channel(());
+        let mut tasks = JoinSet::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                accepted = accept(&listener, &connections) => match accepted {
+                    Ok((stream, place)) => {
+                        let connection = Connection {
+                            shared: Arc::clone(&self.shared),
+                            place,
+                            closed: closed.clone(),
+                        };
+                        tasks.spawn(connection.serve(stream));
+                    }
+                    Err(_) => self.rest().await,
+                },
+            }
+            while tasks.try_join_next().is_some() {}
+        }
+        drop(listener);
+        drop(closing);
+        let all = async { while tasks.join_next().await.is_some() {} };
+        // Whoever is not done by then is cut off as the set of tasks is dropped.
+        let _ = timeout(limits.grace_time, all).await;
+    }
+
+    async fn rest(&self) {
+        let _ = self.shared.clock.sleep(AFTER_REFUSAL, &Signal::new()).await;
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    connections: &Connections,
+) -> io::Result<(TcpStream, Arc<Place>)> {
+    let (stream, _) = listener.accept().await?;
+    // Small pieces of a stream are sent as they come; where that cannot be had, it is slower.
+    let _ = stream.set_nodelay(true);
+    let closed = || io::Error::from(io::ErrorKind::NotConnected);
+    let place = connections.enter().await.ok_or_else(closed)?;
+    Ok((stream, place))
+}
+
+/// A connection that was accepted.
+struct Connection {
+    shared: Arc<Shared>,
+    place: Arc<Place>,
+    closed: watch::Receiver<()>,
+}
+
+impl Connection {
+    async fn serve(mut self, stream: TcpStream) {
+        let limits = self.shared.config.limits;
+        let ending = Arc::new(Ending::default());
+        let socket = Socket::new(stream, Arc::clone(&ending), limits.write_time);
+        let service = service_fn(|request| {
+            let shared = Arc::clone(&self.shared);
+            let ending = Arc::clone(&ending);
+            let busy = Busy::new(Arc::clone(&self.place));
+            async move { shared.answer(request, &ending, busy).await }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head_time)
+            .max_buf_size(limits.head_bytes.max(8 << 10))
+            .serve_connection(TokioIo::new(socket), service);
+        let mut connection = std::pin::pin!(connection);
+        let mut is_closing = false;
+        loop {
+            tokio::select! {
+                // What goes wrong with a connection is the client's affair, or was told to it.
+                _ = connection.as_mut() => return,
+                () = self.place.asked_to_leave() => {
+                    connection.as_mut().graceful_shutdown();
+                    if self.place.is_idle() {
+                        let _ = timeout(TO_LEAVE, connection.as_mut()).await;
+                        return;
+                    }
+                }
+                _ = self.closed.changed(), if !is_closing => {
+                    is_closing = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}

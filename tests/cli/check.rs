@@ -1,0 +1,166 @@
+//! `loopmeter check` from outside: what is changed is named.
+
+use std::fs;
+
+use crate::common::Folder;
+
+/// Experiments and results as they are committed.
+fn committed() -> Folder {
+    Folder::with(&["experiments", "results"])
+}
+
+/// What a check of one experiment says that does not hold.
+#[track_caller]
+fn differs(folder: &Folder, experiment: &str) -> String {
+    let ran = folder.run(&["check", "--only", experiment]).exits(1);
+    assert_eq!(ran.stderr, "");
+    ran.stdout
+}
+
+#[test]
+fn nothing_differs_from_what_is_committed() {
+    let before = committed();
+    let files = before.files("");
+    insta::assert_snapshot!("check_fine", before.run(&["check"]).ok());
+    assert_eq!(before.files(""), files, "a check writes nothing");
+}
+
+#[test]
+fn a_changed_digit_in_the_cells_is_named() {
+    let folder = committed();
+    folder.change("results/turn-cap/cells.csv", "88649", "88648");
+    insta::assert_snapshot!("check_cells", differs(&folder, "turn-cap"));
+    let everything = folder.run(&["check"]).exits(1).stdout;
+    assert!(
+        everything.contains("turn-cap: cells.csv: row 3"),
+        "{everything}"
+    );
+    assert!(
+        everything.ends_with("20 experiments, 61 claims: 1 thing differs\n"),
+        "{everything}"
+    );
+}
+
+#[test]
+fn a_changed_digit_in_the_turns_is_named() {
+    let folder = committed();
+    folder.change("results/plan/turns.csv", "269", "268");
+    insta::assert_snapshot!("check_turns", differs(&folder, "plan"));
+}
+
+#[test]
+fn a_changed_digit_in_a_table_is_named() {
+    let folder = committed();
+    folder
+        .change("results/turn-cap/table.csv", "0.191098", "0.191099")
+        .change(
+            "results/turn-cap/table.md",
+            "| $0.038038 |",
+            "| $0.038039 |",
+        );
+    insta::assert_snapshot!("check_table", differs(&folder, "turn-cap"));
+}
+
+#[test]
+fn a_changed_claim_is_named() {
+    let folder = committed();
+    folder.change(
+        "experiments/plan.toml",
+        "value = 0.002470",
+        "value = 0.002471",
+    );
+    insta::assert_snapshot!("check_claim", differs(&folder, "plan"));
+}
+
+#[test]
+fn a_changed_tool_description_is_seen_in_every_prompt() {
+    let folder = committed();
+    let words = "scenario = \"plan\"\ndescriptions = { read_file = \"Reads a file.\" }";
+    folder.change("experiments/plan.toml", "scenario = \"plan\"", words);
+    insta::assert_snapshot!("check_description", differs(&folder, "plan"));
+}
+
+#[test]
+fn a_description_of_as_many_tokens_is_seen_too() {
+    let folder = committed();
+    let words = "scenario = \"plan\"\n\
+                 descriptions = { list_files = \"List the names of the files.\" }";
+    folder.change("experiments/plan.toml", "scenario = \"plan\"", words);
+    let told = differs(&folder, "plan");
+    assert!(
+        told.starts_with("plan: cells.csv: row 1, column `transcript_sha256`: was "),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 2, "{told}");
+}
+
+#[test]
+fn missing_additional_and_stray_results_are_told() {
+    let folder = committed();
+    fs::remove_file(folder.path().join("results/plan/turns.csv")).unwrap();
+    fs::remove_file(folder.path().join("results/plan/table.md")).unwrap();
+    let row = "\n8,max_turns_exceeded";
+    folder
+        .change("results/turn-cap/cells.csv", row, &row.replace('8', "9"))
+        .write("results/former/cells.csv", "turns\n1\n")
+        .write("results/budget/cells.csv", "not,the\nsame");
+    let ran = folder.run(&["check"]).exits(1);
+    let told: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| !line.contains("column `"))
+        .collect();
+    insta::assert_snapshot!("check_missing", told.join("\n"));
+}
+
+#[test]
+fn results_that_are_no_text_are_told() {
+    let folder = committed();
+    folder.write("results/plan/cells.csv", b"\xff\xfe");
+    let told = differs(&folder, "plan");
+    assert!(told.contains("results/plan/cells.csv"), "{told}");
+}
+
+#[test]
+fn a_changed_byte_of_the_real_clock_is_held_against_its_digest() {
+    let folder = committed();
+    for file in ["cells.csv", "turns.csv"] {
+        let path = format!("results/cancel-real/{file}");
+        let text = folder.read(&path);
+        folder.change(&path, "Stop reaches everything", "stop reaches everything");
+        let told = differs(&folder, "cancel-real");
+        assert!(
+            told.contains(&format!("cancel-real: {file}: was ")),
+            "{told}"
+        );
+        folder.write(&path, text);
+    }
+    folder.run(&["check", "--only", "cancel-real"]).ok();
+}
+
+#[test]
+fn tables_and_claims_of_the_real_clock_are_made_again_from_the_committed_rows() {
+    let folder = committed();
+    let cells = folder.read("results/cancel-real/cells.csv");
+    let mut lines = cells.lines().map(str::to_owned).collect::<Vec<_>>();
+    let slow = lines
+        .iter_mut()
+        .find(|line| line.starts_with("Stop reaches everything"))
+        .unwrap();
+    let click = slow.split(',').nth_back(2).unwrap().to_owned();
+    *slow = slow.replace(&format!(",{click},"), ",1900.5,");
+    folder.write("results/cancel-real/cells.csv", lines.join("\n") + "\n");
+    let told = differs(&folder, "cancel-real");
+    let named = |words: &str| told.lines().any(|line| line.contains(words));
+    assert!(named("cells.csv: was "), "{told}");
+    assert!(named("table.csv") && named("is 1900.5"), "{told}");
+    assert!(named("claim cancel.click_to_stop_ms"), "{told}");
+}
+
+#[test]
+fn a_check_against_a_folder_that_is_not_there_says_what_makes_it() {
+    let folder = Folder::empty();
+    let ran = folder.run(&["check", "--only", "plan", "--against", "nowhere"]);
+    insta::assert_snapshot!("check_nowhere", ran.exits(1).stdout);
+    assert!(folder.files("").is_empty());
+}

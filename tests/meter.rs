@@ -1,0 +1,312 @@
+//! `loopmeter meter`, and experiments whose harness is a command, with an agent that is no part of
+//! the program: this test itself, started again as the agent of `examples/agent.rs`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+#[path = "../examples/agent.rs"]
+#[expect(dead_code, reason = "its own entry is not used here")]
+mod agent;
+
+const BIN: &str = env!("CARGO_BIN_EXE_loopmeter");
+
+/// Not a test of its own: the agent, when this binary was started as one.
+#[test]
+#[expect(clippy::exit, reason = "an agent has an exit code of its own")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an agent is told by its environment"
+)]
+fn acting_as_the_agent() {
+    if std::env::var("ACT_AS_AGENT").is_ok() {
+        std::process::exit(i32::from(agent::run()));
+    }
+}
+
+/// The words of a command that is the agent.
+fn agent_command() -> Vec<String> {
+    let here = std::env::current_exe().unwrap();
+    let here = here.to_str().unwrap().to_owned();
+    let rest = ["acting_as_the_agent", "--exact", "--nocapture"];
+    std::iter::once(here)
+        .chain(rest.map(str::to_owned))
+        .collect()
+}
+
+fn meter(options: &[&str], variables: &[(&str, &str)]) -> Output {
+    Command::new(BIN)
+        .arg("meter")
+        .args(options)
+        .arg("--")
+        .args(agent_command())
+        .env("ACT_AS_AGENT", "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap()
+}
+
+fn bill(options: &[&str], variables: &[(&str, &str)]) -> (Value, i32) {
+    let output = meter(&[&["--json"], options].concat(), variables);
+    let bill = serde_json::from_slice(&output.stdout);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    (
+        bill.unwrap_or_else(|error| panic!("{error}: {told}")),
+        output.status.code().unwrap(),
+    )
+}
+
+#[test]
+fn an_agent_that_is_asked_for_one_tool_calls_it_and_answers() {
+    let (bill, code) = bill(&[], &[]);
+    assert_eq!(code, 0);
+    assert_eq!(bill["ended"], "answered");
+    assert_eq!(bill["scenario"], "any-once");
+    assert_eq!((&bill["turns"], &bill["requests"]), (&2.into(), &2.into()));
+    assert_eq!(bill["by_turn"][0]["called"][0], "read_notes");
+    assert_eq!(bill["by_turn"][1]["told"][0]["text"], "buy milk");
+    assert_eq!(bill["by_turn"][1]["told"][0]["channel"], "tool");
+    let first = &bill["by_turn"][0];
+    let sent = first["messages_tokens"].as_u64().unwrap() + first["tools_tokens"].as_u64().unwrap();
+    assert_eq!(bill["first_prompt_tokens"], sent);
+    assert_eq!(bill["oddities"], Value::Array(vec![]));
+}
+
+#[test]
+fn the_bill_has_standard_output_to_itself() {
+    let output = meter(&["--csv"], &[]);
+    let csv = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = csv.lines().collect();
+    assert_eq!(lines.len(), 2, "{csv}");
+    assert!(lines[0].starts_with("ended,exit_code,turns,"));
+    assert!(lines[1].starts_with("answered,0,2,"));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("That is done."), "{said}");
+}
+
+#[test]
+fn the_exit_code_is_the_commands_own() {
+    let (bill, code) = bill(&["--scenario", "any-runaway"], &[("AGENT_MAX_TURNS", "3")]);
+    assert_eq!((code, &bill["exit_code"]), (4, &4.into()));
+    assert_eq!(bill["ended"], "tools_pending");
+    assert_eq!(bill["turns"], 3);
+    assert_eq!(bill["last_error"], "stopped: too many turns");
+}
+
+#[test]
+fn an_agent_that_does_not_stop_is_stopped() {
+    let options = ["--scenario", "any-runaway", "--max-requests", "20"];
+    let (bill, code) = bill(&options, &[("AGENT_MAX_TURNS", "1000000")]);
+    assert_eq!((code, &bill["ended"]), (124, &"too_many_requests".into()));
+    assert!(bill["turns"].as_u64().unwrap() >= 20);
+    assert_eq!(bill["exit_code"], Value::Null);
+}
+
+#[test]
+fn attempts_at_one_request_are_told_from_requests() {
+    let fault = ["--fault", "turn=1,first=2,kind=429,retry_after_ms=1"];
+    let (bill, code) = bill(&fault, &[]);
+    assert_eq!(code, 0);
+    let numbers = ["turns", "requests", "attempts", "retries"].map(|key| bill[key].as_u64());
+    assert_eq!(numbers, [Some(2), Some(2), Some(4), Some(2)]);
+    assert_eq!(bill["by_turn"][1]["attempts"], 3);
+    assert_eq!(bill["failures"][0]["status"], 429);
+}
+
+#[test]
+fn an_agent_that_gives_up_has_a_bill_without_turns() {
+    let options = ["--fault", "kind=500"];
+    let (bill, code) = bill(&options, &[("AGENT_RETRIES", "1")]);
+    assert_eq!((code, &bill["ended"]), (1, &"request_failed".into()));
+    assert_eq!((&bill["turns"], &bill["attempts"]), (&0.into(), &2.into()));
+    assert_eq!(bill["first_prompt_tokens"], Value::Null);
+    assert_eq!(bill["replayed_percent"], Value::Null);
+}
+
+#[test]
+fn results_that_are_told_as_the_user_are_seen_as_such() {
+    let options = ["--turn-index", "conversation"];
+    let (bill, _) = bill(&options, &[("AGENT_TELLS", "user")]);
+    assert_eq!(bill["by_turn"][1]["told"][0]["channel"], "user");
+    let odd = bill["oddities"].as_array().unwrap();
+    let kinds: Vec<_> = odd
+        .iter()
+        .map(|odd| odd["kind"].as_str().unwrap())
+        .collect();
+    assert!(kinds.contains(&"results_as_user_text"), "{kinds:?}");
+}
+
+#[test]
+fn the_bill_for_people_says_what_the_numbers_are() {
+    let output = meter(&["--fault", "turn=0,first=1,kind=503"], &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "2 turns, $",
+        "the model answered, and the command ended, exit code 0",
+        "requests    2, in 3 attempts",
+        "turn 2, in a tool message: \"buy milk\"",
+        "request 1: failed as it was told to: 503",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_metered_is_said() {
+    let run = |words: &[&str]| {
+        let output = Command::new(BIN).arg("meter").args(words).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), said, output.stdout)
+    };
+    let (code, said, stdout) = run(&["--", "no-such-agent"]);
+    assert_eq!((code, stdout.len()), (Some(3), 0));
+    assert!(said.contains("`no-such-agent` cannot be started"), "{said}");
+    let (code, said, _) = run(&["--scenario", "any-onse", "--", "true"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("any-once"), "{said}");
+    assert_eq!(run(&["--price", "chaptre", "--", "true"]).0, Some(2));
+    assert_eq!(run(&["--timeout", "120", "--", "true"]).0, Some(2));
+    assert_eq!(run(&[]).0, Some(2));
+}
+
+/// A file for an experiment whose harness is the agent.
+fn experiment(rest: &str) -> String {
+    let words = serde_json::to_string(&agent_command()).unwrap();
+    format!(
+        "title = \"An agent\"\nabout = \"What it costs.\"\n{rest}\n\
+         [harness]\ncommand = {words}\nenv = {{ ACT_AS_AGENT = 1, AGENT_RETRIES = 1 }}\n"
+    )
+}
+
+fn in_folder(folder: &Path, words: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(BIN)
+        .args(words)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+const SWEEP: &str = r#"
+    settings = { scenario = "any-runaway" }
+    axis = [{ setting = "env.AGENT_MAX_TURNS", values = [2, 4] }]
+    table = { caption = "A cap", columns = ["env.AGENT_MAX_TURNS", "turns", "exit_code"] }
+    claim = [{ id = "agent.turns", value = 4, cell = { column = "turns", where = { "env.AGENT_MAX_TURNS" = 4 } } }]
+"#;
+
+#[test]
+fn an_experiment_sweeps_somebodys_agent_and_checks_what_it_published() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    fs::create_dir(here.join("experiments")).unwrap();
+    fs::write(here.join("experiments/cap.toml"), experiment(SWEEP)).unwrap();
+    let (code, said) = in_folder(here, &["run"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("skipped, on the real clock or without an endpoint: cap"), "{said}");
+    let (code, said) = in_folder(here, &["run", "--only", "cap"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("claims: 1 hold, 0 do not"), "{said}");
+    let read = |file: &str| fs::read_to_string(here.join("results/cap").join(file)).unwrap();
+    assert_eq!(
+        read("table.csv"),
+        "env.AGENT_MAX_TURNS,turns,exit_code\n2,2,4\n4,4,4\n"
+    );
+    assert_eq!(read("turns.csv").lines().count(), 1 + 2 + 4);
+    assert!(read("SHA256SUMS").contains("cells.csv"));
+    let (code, said) = in_folder(here, &["check"]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn the_variables_of_a_case_are_written_over_those_of_all_cells() {
+    let rest = r#"
+        settings = { scenario = "any-once", env = { AGENT_TELLS = "user", AGENT_TOOL_FAILS = true } }
+        case = [
+            { name = "as user" },
+            { name = "as tool", settings = { env = { AGENT_TELLS = "tool" } } },
+            { name = "fails", settings = { faults = ["turn=0,kind=500"] } },
+        ]
+        table = { caption = "T", columns = ["case", "turns", "attempts", "ended"] }
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("cases.toml"), experiment(rest)).unwrap();
+    let (code, said) = in_folder(folder.path(), &["run", "cases.toml", "--out", "out"]);
+    assert_eq!(code, Some(0), "{said}");
+    let read = |file: &str| fs::read_to_string(folder.path().join("out/cases").join(file)).unwrap();
+    assert_eq!(
+        read("table.csv"),
+        "case,turns,attempts,ended\nas user,2,2,answered\nas tool,2,2,answered\n\
+         fails,0,2,request_failed\n"
+    );
+    let turns = read("turns.csv");
+    assert!(turns.contains("The tool said: error: the notes are locked"));
+    assert!(turns.contains(",error: the notes are locked,"));
+}
+
+#[test]
+fn a_setting_that_the_harness_does_not_obey_is_refused_where_it_stands() {
+    let refused = |name: &str, text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(name), text).unwrap();
+        let (code, said) = in_folder(folder.path(), &["run", name]);
+        assert_eq!(code, Some(2), "{said}");
+        said
+    };
+    let of_the_loop = "settings = { scenario = \"any-once\", max_turns = 3 }\nclock = \"virtual\"";
+    let said = refused("a.toml", &experiment(of_the_loop));
+    assert!(said.contains("a.toml:3:"), "{said}");
+    assert!(
+        said.contains("only the loop of this program obeys it"),
+        "{said}"
+    );
+    assert!(
+        said.contains("a command cannot run on the virtual clock"),
+        "{said}"
+    );
+    let of_commands = "title = \"T\"\nabout = \"A.\"\n\
+        [settings]\nscenario = \"plan\"\nmax_turns = 3\nfaults = [\"kind=500\"]\n\
+        [[axis]]\nsetting = \"env.A\"\nvalues = [1]\n";
+    let said = refused("b.toml", of_commands);
+    assert!(said.contains("b.toml:6:"), "{said}");
+    assert!(
+        said.contains("the variable A: only a command obeys it"),
+        "{said}"
+    );
+    let unknown = "settings = { scenario = \"any-onse\", faults = [\"kind=599\"] }";
+    let said = refused("c.toml", &experiment(unknown));
+    assert!(said.contains("kind=599") || said.contains("599"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_command_and_then_loopmeter() {
+    let mut metering = Command::new(BIN)
+        .args(["meter", "--json", "--", "sh", "-c"])
+        .arg("echo up; sleep 600")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let stderr = metering.stderr.take().unwrap();
+    BufReader::new(stderr).read_line(&mut line).unwrap();
+    assert_eq!(line, "up\n");
+    let id = metering.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = metering.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let bill: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(bill["ended"], "stopped");
+}

@@ -1,0 +1,12 @@
+//! The endpoint, asked over real sockets.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod client;
+mod faults;
+mod hardship;
+mod replies;
+mod turns;

@@ -1,0 +1,98 @@
+//! `loopmeter serve` as a process.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+
+fn loopmeter(arguments: &[&str]) -> Command {
+    let mut command = Command::new(cargo_bin!("loopmeter"));
+    command.arg("serve").args(arguments);
+    command.env_remove("LOOPMETER_TOKEN");
+    command
+}
+
+/// A server on a free port, and its address as it printed it.
+fn start(arguments: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
+    let mut command = loopmeter(&["--addr", "127.0.0.1:0"]);
+    let mut child = command
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let mut stdout = BufReader::new(stdout);
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("a line is printed");
+    let addr = line.trim().strip_prefix("listening on http://");
+    let addr = addr.expect("the first line says where").to_owned();
+    (child, stdout, addr)
+}
+
+fn ask(addr: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(addr).expect("the server listens");
+    let length = body.len();
+    let request = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).expect("it answers");
+    reply
+}
+
+const BODY: &str = r#"{"model":"my-model","messages":[{"role":"user","content":"Hi?"}]}"#;
+
+/// What the process says when a signal has ended it.
+fn end(mut child: Child, signal: &str) -> (Option<i32>, String) {
+    let pid = child.id().to_string();
+    let killed = Command::new("kill").args([signal, &pid]).status();
+    assert!(killed.expect("kill runs").success());
+    let mut stderr = String::new();
+    let mut pipe = child.stderr.take().expect("stderr is piped");
+    pipe.read_to_string(&mut stderr).expect("stderr is text");
+    (child.wait().expect("it ends").code(), stderr)
+}
+
+#[test]
+fn it_says_where_it_is_plays_one_scenario_and_ends_on_a_signal() {
+    for signal in ["-INT", "-TERM"] {
+        let fault = ["--fault", "turn=0,first=1,kind=503"];
+        let (child, mut stdout, addr) =
+            start(&[&["--scenario", "plan", "--verbose"], &fault[..]].concat());
+        assert!(ask(&addr, BODY).starts_with("HTTP/1.1 503"));
+        assert!(ask(&addr, BODY).contains("list_files"));
+        let (code, stderr) = end(child, signal);
+        assert_eq!(code, Some(130), "{stderr}");
+        assert!(
+            stderr.contains("plan turn 0 attempt 1: fault 503"),
+            "{stderr}"
+        );
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).expect("stdout is text");
+        assert!(
+            rest.contains(&format!("OPENAI_BASE_URL=http://{addr}/v1")),
+            "{rest}"
+        );
+    }
+}
+
+#[test]
+fn wrong_usage_is_refused_with_what_to_do() {
+    for (arguments, told) in [
+        (&["--addr", "0.0.0.0:0"][..], "--token"),
+        (&["--scenario", "any-onc"], "did you mean `any-once`"),
+        (&["--fault", "kind=418"], "turn=1,first=2,kind=429"),
+        (&["--latency", "200"], "ttft=200ms"),
+        (&["--turn-index", "guess"], "conversation"),
+        (&["--addr", "here"], "--addr"),
+    ] {
+        let output = loopmeter(arguments).output().expect("the binary runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(told), "{stderr}");
+    }
+}

@@ -1,0 +1,181 @@
+//! `loopmeter agent` against an endpoint: what it sends, what it stores, what it says.
+#![cfg(feature = "cli")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by its panic"
+)]
+
+#[path = "wire/mod.rs"]
+#[expect(dead_code, reason = "the commands drive their runs themselves")]
+mod wire;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use wire::{Act, Canned, KEY, json, refusal, sse};
+
+const CALL: &str = r#"{"choices":[{"message":{"content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"list_files","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":30,"completion_tokens":4}}"#;
+const ANSWER: &str = r#"{"choices":[{"index":0,"delta":{"content":"three."},"message":{"content":"three."},"finish_reason":"stop"}]}"#;
+
+fn agent(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("loopmeter").unwrap();
+    command.current_dir(folder).arg("agent").args(args);
+    for name in ["LLM_BASE_URL", "LLM_API_KEY", "LLM_MODEL"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn at(server: &Canned, folder: &Path, args: &[&str]) -> Command {
+    let mut command = agent(folder, args);
+    command.env("LLM_BASE_URL", server.base_url());
+    command.env("LLM_MODEL", "tiny").env("LLM_API_KEY", KEY);
+    command
+}
+
+fn printed(command: &mut Command, code: i32) -> String {
+    let output = command.assert().code(code).get_output().clone();
+    let text = [output.stdout, output.stderr].concat();
+    String::from_utf8(text).unwrap()
+}
+
+/// Everything that a run has stored, in one text.
+fn stored(folder: &Path) -> String {
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let text = entries.map(|path| {
+        if path.is_dir() {
+            stored(&path)
+        } else {
+            fs::read_to_string(path).unwrap()
+        }
+    });
+    text.collect()
+}
+
+#[test]
+fn a_run_is_started_capped_and_resumed_and_its_key_is_kept_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let busy = refusal(429, "retry-after-ms: 1\r\n", &format!("slow down, {KEY}"));
+    let server = Canned::new([busy, json(CALL), json(ANSWER)]);
+    let start = ["start", "--id", "one", "--max-turns", "1"];
+    let text = printed(&mut at(&server, folder, &start), 0);
+    assert!(text.contains("max_turns_exceeded"), "{text}");
+    assert!(
+        text.contains("requests=1 attempts=2 our own count: in=204"),
+        "{text}"
+    );
+    assert!(
+        text.contains("no price is known for model \"tiny\""),
+        "{text}"
+    );
+
+    // The address and the model are the record's; only the key is asked of the environment.
+    let mut resume = agent(folder, &["resume", "one", "--max-turns", "5", "--json"]);
+    let text = printed(resume.env("LLM_API_KEY", KEY), 0);
+    let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(run["status"], "completed");
+    assert_eq!(run["answer"], "three.");
+    assert_eq!((&run["requests"], &run["attempts"]), (&2.into(), &3.into()));
+
+    for (head, body) in server.requests() {
+        assert!(
+            head.contains(&format!("authorization: Bearer {KEY}")),
+            "{head}"
+        );
+        assert!(
+            body.starts_with(r#"{"model":"tiny","messages":[{"role":"system""#),
+            "{body}"
+        );
+    }
+    let stored = stored(&folder.join(".loopmeter"));
+    assert!(stored.contains(&server.base_url()));
+    assert!(
+        stored.contains(r#""type":"attempt","turn":1,"number":1,"outcome":"refused","status":429"#)
+    );
+    assert!(!stored.contains(KEY) && !text.contains(KEY));
+}
+
+#[test]
+fn stream_asks_for_a_stream_and_its_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Canned::new([sse(&[ANSWER, "[DONE]"])]);
+    let text = printed(&mut at(&server, folder.path(), &["start", "--stream"]), 0);
+    assert!(text.contains("answer: three."), "{text}");
+    let (_, body) = server.requests().remove(0);
+    assert!(
+        body.ends_with(r#""stream":true,"stream_options":{"include_usage":true}}"#),
+        "{body}"
+    );
+}
+
+#[test]
+fn an_endpoint_that_refuses_ends_the_run_and_the_command_has_done_its_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Canned::new([refusal(401, "", r#"{"error":{"message":"no such key"}}"#)]);
+    let text = printed(&mut at(&server, folder.path(), &["start"]), 0);
+    assert!(text.contains("failed / provider_error"), "{text}");
+    assert!(text.contains("refused with 401: no such key"), "{text}");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_before_there_is_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Canned::new([vec![Act::Close]]);
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["start", "--scenario", "plan", "--stream"],
+            "--stream needs --provider endpoint",
+        ),
+        (
+            &["start", "--scenario", "plan", "--provider", "endpoint"],
+            "leave one out",
+        ),
+        (
+            &["start", "--provider", "scripted"],
+            "--provider scripted needs --scenario",
+        ),
+        (
+            &["start", "--clock", "virtual"],
+            "an endpoint takes real time",
+        ),
+        (
+            &["start", "--latency-ms", "5"],
+            "--latency-ms is for the scripted model",
+        ),
+        (&["resume", "none"], "no run \"none\""),
+    ];
+    for (args, words) in cases {
+        let text = printed(&mut at(&server, folder.path(), args), 2);
+        assert!(text.contains(words), "{args:?}: {text}");
+    }
+    let text = printed(&mut agent(folder.path(), &["start"]), 2);
+    assert!(text.contains("set LLM_BASE_URL and LLM_MODEL"), "{text}");
+    let mut nameless = agent(folder.path(), &["start"]);
+    let text = printed(nameless.env("LLM_BASE_URL", server.base_url()), 2);
+    assert!(text.contains("LLM_MODEL is not set"), "{text}");
+    let mut leaky = at(&server, folder.path(), &["start"]);
+    leaky.env("LLM_BASE_URL", format!("{}?key={KEY}", server.base_url()));
+    let text = printed(&mut leaky, 2);
+    assert!(
+        text.contains("LLM_API_KEY: ") && !text.contains(KEY),
+        "{text}"
+    );
+    assert!(server.requests().is_empty());
+    assert!(!folder.path().join(".loopmeter").exists());
+}
+
+#[test]
+fn a_scenario_is_played_in_process_whatever_the_environment_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Canned::new([vec![Act::Close]]);
+    let start = ["start", "--scenario", "plan", "--json"];
+    let text = printed(&mut at(&server, folder.path(), &start), 0);
+    let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&run["requests"], &run["attempts"]), (&3.into(), &0.into()));
+    assert_eq!(run["cost_usd"], 0.002_47);
+    assert!(server.requests().is_empty());
+}

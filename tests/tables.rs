@@ -173,7 +173,7 @@ fn all_languages_and_formats_are_written_whole() {
 }
 
 /// Rows of a table of samples, as the laboratory would take them.
-const SAMPLES: &str = "title = \"Samples\"\nabout = \"x\"\nrepeat = 2\n\
+const SAMPLES: &str = "title = \"Samples\"\nabout = \"x\"\nclock = \"real\"\nrepeat = 2\n\
     [settings]\nscenario = \"plan\"\nmax_turns = 5\n\
     [summary]\ncolumns = [\"prompt_tokens\"]\nsame = [\"status\"]\n\
     [table]\ncaption = \"Samples\"\nrows = \"summary\"\n\

@@ -1,6 +1,6 @@
 //! Runs on disk: one folder a run, its record replaced whole after every step.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::ClockKind;
 use crate::files::{WriteError, write_file};
-use crate::message::to_json;
 use crate::provider::Latency;
 use crate::provider::wire::Delivery;
 use crate::run::RunState;
@@ -22,6 +21,7 @@ const RECORD: &str = "run.json";
 const WORKSPACE: &str = "workspace";
 const TRACE: &str = "trace.jsonl";
 const STOP_REQUEST: &str = "stop-request";
+const LOCK: &str = "lock";
 const MOST_ID_CHARS: usize = 64;
 
 /// Which tools a run has.
@@ -116,6 +116,9 @@ pub enum StoreError {
         /// Where it is.
         folder: PathBuf,
     },
+    /// Another process drives it.
+    #[error("run {0:?} is driven by another process; wait for it, or `loopmeter agent cancel {0}`")]
+    Driven(String),
     /// The record is not what this program wrote.
     #[error("{} is not a run's record: {why}", path.display())]
     Damaged {
@@ -143,6 +146,12 @@ pub enum StoreError {
         /// What it says.
         source: io::Error,
     },
+}
+
+/// A run that this process drives and no other.
+#[derive(Debug)]
+pub struct Hold {
+    _file: File,
 }
 
 /// Runs in a folder.
@@ -192,13 +201,36 @@ impl FileStore {
         }
     }
 
+    /// Takes the run for this process alone. Whoever holds it drives the run; the hold ends with
+    /// the process, however that ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Driven`] where another process holds it, and where there is no such run.
+    pub fn hold(&self, id: &str) -> Result<Hold, StoreError> {
+        let path = self.folder_of(id)?.join(LOCK);
+        let file = File::create(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => StoreError::Unknown {
+                id: id.to_owned(),
+                folder: self.folder.clone(),
+            },
+            _ => io_error(&path, source),
+        })?;
+        match file.try_lock() {
+            Ok(()) => Ok(Hold { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Driven(id.to_owned())),
+            Err(TryLockError::Error(source)) => Err(io_error(&path, source)),
+        }
+    }
+
     /// Replaces the record of a run.
     ///
     /// # Errors
     /// [`StoreError::Io`]; the earlier record stands then.
     pub fn save(&self, record: &Record) -> Result<(), StoreError> {
         let path = self.folder_of(&record.run.run_id)?.join(RECORD);
-        write_file(&path, to_json(record).as_bytes())?;
+        // Not in JavaScript's numbers, as tokens are counted: a record keeps every digit.
+        let bytes = serde_json::to_vec(record).map_err(|error| io_error(&path, error.into()))?;
+        write_file(&path, &bytes)?;
         Ok(())
     }
 
@@ -352,7 +384,7 @@ mod tests {
             catalog: CatalogKind::Chapter,
             clock: ClockKind::Real,
         };
-        let text = to_json(&launch);
+        let text = serde_json::to_string(&launch).unwrap();
         let expected = r#"{"base_url":"http://h/v1","model":"m","delivery":"streamed_with_usage","catalog":"chapter","clock":"real"}"#;
         assert_eq!(text, expected);
         assert_eq!(serde_json::from_str::<Launch>(&text).unwrap(), launch);

@@ -236,6 +236,59 @@ fn a_request_to_stop_ends_a_run_on_the_real_clock() {
     );
 }
 
+#[test]
+fn one_process_at_a_time_drives_a_run() {
+    let folder = folder();
+    let folder = folder.path();
+    let slow = ["agent", "start", "--scenario", "archive", "--clock", "real"];
+    let mut child = loopmeter(folder, &slow)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for(&folder.join(".loopmeter/runs/r1/trace.jsonl"));
+    fails(
+        folder,
+        &["agent", "resume", "r1"],
+        3,
+        "driven by another process",
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    fails(
+        folder,
+        &["agent", "resume", "r1"],
+        2,
+        "cannot be taken up again",
+    );
+}
+
+#[test]
+fn a_torn_line_of_a_trace_spoils_no_other() {
+    let folder = folder();
+    let folder = folder.path();
+    ok(
+        folder,
+        &[
+            "agent",
+            "start",
+            "--scenario",
+            "runaway",
+            "--max-turns",
+            "2",
+        ],
+    );
+    let trace = folder.join(".loopmeter/runs/r1/trace.jsonl");
+    let text = std::fs::read_to_string(&trace).unwrap();
+    std::fs::write(&trace, &text[..text.len() - 20]).unwrap();
+    ok(folder, &["agent", "resume", "r1", "--max-turns", "3"]);
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let whole = |line: &str| serde_json::from_str::<Value>(line).is_ok();
+    assert_eq!(
+        text.lines().filter(|line| !whole(line)).count(),
+        1,
+        "{text}"
+    );
+}
+
 /// Waits for another process to make a file; the test's own time-out ends a hopeless wait.
 fn wait_for(path: &Path) {
     while !path.exists() {

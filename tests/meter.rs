@@ -208,7 +208,10 @@ fn an_experiment_sweeps_somebodys_agent_and_checks_what_it_published() {
     fs::write(here.join("experiments/cap.toml"), experiment(SWEEP)).unwrap();
     let (code, said) = in_folder(here, &["run"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("skipped, on the real clock or without an endpoint: cap"), "{said}");
+    assert!(
+        said.contains("skipped, on the real clock or without an endpoint: cap"),
+        "{said}"
+    );
     let (code, said) = in_folder(here, &["run", "--only", "cap"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("claims: 1 hold, 0 do not"), "{said}");

@@ -117,7 +117,9 @@ impl From<ScenarioError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Io { .. } | StoreError::Write(_) => Self::could_not_do(&error),
+            StoreError::Io { .. } | StoreError::Write(_) | StoreError::Driven(_) => {
+                Self::could_not_do(&error)
+            }
             _ => Self::wrong_input(&error),
         }
     }

@@ -92,6 +92,10 @@ impl Which {
                 "no experiment {unknown:?}; {help}"
             )));
         }
+        if experiments.is_empty() {
+            let message = "no experiment there: name a `.toml` file, or a folder that has some";
+            return Err(Failure::WrongInput(message.to_owned()));
+        }
         // A file that was named is meant, whatever clock it uses; a folder is not that specific.
         let named = !self.paths.is_empty() && self.paths.iter().all(|path| path.is_file());
         Ok(Selected {

@@ -248,7 +248,7 @@ pub enum Distribution {
 pub struct Dollars(pub PicoUsd);
 
 impl<'de> Deserialize<'de> for Dollars {
-    /// Reads the number's source text, which [`super::input`] puts in the number's place.
+    /// Reads the number's source text, which reading the file puts in the number's place.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map(Self).map_err(D::Error::custom)

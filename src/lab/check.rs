@@ -212,7 +212,10 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { file } => {
-                write!(f, "{file} is not there; `loopmeter run` makes it")
+                write!(
+                    f,
+                    "{file} is not there; `loopmeter run --only NAME` makes it"
+                )
             }
             Self::Row { file, difference } => write!(f, "{file}: {difference}"),
             Self::More { file, count } => write!(f, "{file}: and {count} more differences"),

@@ -36,7 +36,7 @@ fn a_changed_digit_in_the_cells_is_named() {
         "{everything}"
     );
     assert!(
-        everything.ends_with("20 experiments, 61 claims: 1 thing differs\n"),
+        everything.ends_with(" claims: 1 thing differs\n"),
         "{everything}"
     );
 }
@@ -142,14 +142,17 @@ fn a_changed_byte_of_the_real_clock_is_held_against_its_digest() {
 fn tables_and_claims_of_the_real_clock_are_made_again_from_the_committed_rows() {
     let folder = committed();
     let cells = folder.read("results/cancel-real/cells.csv");
-    let mut lines = cells.lines().map(str::to_owned).collect::<Vec<_>>();
-    let slow = lines
-        .iter_mut()
-        .find(|line| line.starts_with("Stop reaches everything"))
-        .unwrap();
-    let click = slow.split(',').nth_back(2).unwrap().to_owned();
-    *slow = slow.replace(&format!(",{click},"), ",1900.5,");
-    folder.write("results/cancel-real/cells.csv", lines.join("\n") + "\n");
+    let header = cells.lines().next().unwrap().split(',');
+    let column = header.clone().position(|name| name == "click_to_stop_ms");
+    let slower = |line: &str| {
+        let mut values: Vec<_> = line.split(',').collect();
+        if line.starts_with("Stop reaches everything") {
+            values[column.unwrap()] = "1900.5";
+        }
+        values.join(",") + "\n"
+    };
+    let slow: String = cells.lines().map(slower).collect();
+    folder.write("results/cancel-real/cells.csv", slow);
     let told = differs(&folder, "cancel-real");
     let named = |words: &str| told.lines().any(|line| line.contains(words));
     assert!(named("cells.csv: was "), "{told}");

@@ -1,6 +1,7 @@
 //! Driving a stored run: saved after every step, traced, stoppable from outside.
 
 use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::Duration;
 
 use super::{Printing, model, show};
@@ -103,11 +104,24 @@ fn clock(kind: ClockKind, elapsed: Duration) -> Box<dyn Clock> {
 
 fn open_trace(store: &FileStore, id: &str) -> Result<File, Failure> {
     let path = store.trace(id)?;
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .map_err(|error| Failure::CouldNotDo(format!("cannot write {}: {error}", path.display())))
+    let open = || -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        let mut file = options.create(true).append(true).read(true).open(&path)?;
+        // A killed process may have left half a line; what follows begins one of its own.
+        let torn = match file.seek(SeekFrom::End(-1)) {
+            Ok(_) => {
+                let mut last = [0];
+                file.read_exact(&mut last)?;
+                last != *b"\n"
+            }
+            Err(_) => false,
+        };
+        if torn {
+            file.write_all(b"\n")?;
+        }
+        Ok(file)
+    };
+    open().map_err(|error| Failure::CouldNotDo(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Saves the run, and obeys a request to stop that somebody has left.

@@ -171,6 +171,7 @@ fn start(args: &StartArgs) -> Result<Exit, Failure> {
     let (launch, state) = args.prepare()?;
     let store = args.place.store();
     let id = store.claim(args.id.as_deref())?;
+    let _hold = store.hold(&id)?;
     let mut record = Record::new(launch, state);
     record.run.run_id.clone_from(&id);
     let template = crate::tools::Template::chapter();
@@ -185,6 +186,7 @@ fn start(args: &StartArgs) -> Result<Exit, Failure> {
 
 fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let store = args.place.store();
+    let _hold = store.hold(&args.id)?;
     let mut record = store.load(&args.id)?;
     args.limits.replace_in(&mut record.run.settings)?;
     drive::to_its_exit(&store, record, &args.printing, |machine| {
@@ -196,6 +198,7 @@ fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
 
 fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
     let store = args.place.store();
+    let _hold = store.hold(&args.id)?;
     let record = store.load(&args.id)?;
     let call = waiting_call(&record, args.call.as_deref())?;
     drive::to_its_exit(&store, record, &args.printing, |machine| {
@@ -207,6 +210,7 @@ fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
 
 fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
     let store = args.place.store();
+    let _hold = store.hold(&args.id)?;
     let mut record = store.load(&args.id)?;
     let call = waiting_call(&record, args.call.as_deref())?;
     if let Some(wording) = args.verdict_wording {

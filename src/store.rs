@@ -374,6 +374,30 @@ mod tests {
     }
 
     #[test]
+    fn a_record_keeps_every_digit_that_a_provider_can_claim() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FileStore::new(folder.path());
+        let prices = crate::pricing::PriceList::builtin().unwrap();
+        let settings = crate::run::RunSettings::new(prices.all()[0].clone());
+        let id = store.claim(None).unwrap();
+        let mut run = RunState::new(&id, settings, "", "?");
+        run.usage.prompt_tokens = u64::MAX;
+        run.usage.completion_tokens = (1 << 53) + 1;
+        let launch = Launch {
+            model: Model::Endpoint {
+                base_url: "http://h/v1".to_owned(),
+                model: "m".to_owned(),
+                delivery: Delivery::Whole,
+            },
+            catalog: CatalogKind::Chapter,
+            clock: ClockKind::Real,
+        };
+        let record = Record::new(launch, run);
+        store.save(&record).unwrap();
+        assert_eq!(store.load(&id).unwrap(), record);
+    }
+
+    #[test]
     fn a_launch_against_an_endpoint_is_stored_in_three_words_and_reads_back() {
         let launch = Launch {
             model: Model::Endpoint {

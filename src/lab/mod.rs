@@ -13,7 +13,7 @@ pub use reading::{Measured, Reading, TableTexts, clocked};
 
 use std::path::{Path, PathBuf};
 
-use crate::experiment::{ExecuteError, Experiment, Host, Stop};
+use crate::experiment::{CellRows, ExecuteError, Execution, Experiment, Host, Stop};
 use crate::files::WriteError;
 use crate::results::digest::DigestError;
 use crate::results::summary::SummaryError;
@@ -49,6 +49,22 @@ impl Lab<'_> {
     #[must_use]
     pub fn folder(&self, experiment: &Experiment) -> PathBuf {
         self.results.join(experiment.name())
+    }
+
+    /// Runs an experiment's cells and hands their rows to `take`, in cell order.
+    fn rows_of(
+        &mut self,
+        experiment: &Experiment,
+        take: &mut dyn FnMut(CellRows) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
+        let progress = &mut *self.progress;
+        let execution = Execution {
+            jobs: self.jobs,
+            host: self.host,
+            progress: &mut |done| progress(experiment, done),
+            stop: self.stop,
+        };
+        Ok(experiment.execute(execution, take)?)
     }
 }
 

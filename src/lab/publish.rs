@@ -1,7 +1,7 @@
 //! Making an experiment's results: rows stream into files, and what is read from them follows.
 
 use crate::clock::ClockKind;
-use crate::experiment::{Execution, Experiment};
+use crate::experiment::Experiment;
 use crate::files::{Commit, write_file};
 use crate::lab::{CELLS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS};
 use crate::results::CsvFile;
@@ -25,14 +25,7 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
     let folder = lab.folder(experiment);
     let mut cells = CsvFile::create(&folder.join(CELLS), experiment.cell_columns())?;
     let mut turns = CsvFile::create(&folder.join(TURNS), experiment.turn_columns())?;
-    let progress = &mut *lab.progress;
-    let execution = Execution {
-        jobs: lab.jobs,
-        host: lab.host,
-        progress: &mut |done| progress(experiment, done),
-        stop: lab.stop,
-    };
-    experiment.execute::<LabError>(execution, &mut |rows| {
+    lab.rows_of(experiment, &mut |rows| {
         cells.append(rows.cell)?;
         for turn in rows.turns {
             turns.append(turn)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::clock::ClockKind;
-use crate::experiment::{Execution, Experiment, RowKind};
+use crate::experiment::{Experiment, RowKind};
 use crate::lab::{CELLS, Lab, LabError, TURNS};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;
@@ -26,14 +26,7 @@ impl Measured {
     pub fn of(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let mut cells = RowSet::new(experiment.cell_columns())?;
         let mut turns = RowSet::new(experiment.turn_columns())?;
-        let progress = &mut *lab.progress;
-        let execution = Execution {
-            jobs: lab.jobs,
-            host: lab.host,
-            progress: &mut |done| progress(experiment, done),
-            stop: lab.stop,
-        };
-        experiment.execute::<LabError>(execution, &mut |rows| {
+        lab.rows_of(experiment, &mut |rows| {
             cells.push(rows.cell)?;
             for turn in rows.turns {
                 turns.push(turn)?;
@@ -42,9 +35,7 @@ impl Measured {
         })?;
         Ok(Self { cells, turns })
     }
-}
 
-impl Measured {
     /// The rows in an experiment's folder of results.
     ///
     /// # Errors

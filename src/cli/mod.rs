@@ -9,8 +9,11 @@ mod exit;
 mod list;
 mod meter;
 mod output;
+mod plots;
 mod probe;
 mod progress;
+mod readers;
+mod rows;
 mod run;
 mod schema;
 mod select;
@@ -34,7 +37,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Run experiments and write their rows, tables and claims
+    /// Run experiments and write their rows, tables, plots and claims
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
     /// Run again, and say what differs from what is committed
@@ -43,6 +46,9 @@ enum Verb {
     /// Write the tables in the readers' languages, as Markdown, HTML, CSV or LaTeX
     #[command(after_help = tables::EXAMPLES)]
     Tables(tables::TablesArgs),
+    /// Write the plots in the readers' languages, as SVG or PNG
+    #[command(after_help = plots::EXAMPLES)]
+    Plots(plots::PlotsArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
     /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
@@ -67,6 +73,7 @@ Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
   loopmeter check                         # are the committed results still true?
   loopmeter tables --locale all           # the tables in every language
+  loopmeter plots --locale all            # the plots in every language
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
@@ -90,6 +97,7 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Tables(args) => tables::run(&args),
+        Verb::Plots(args) => plots::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::clock::ClockKind;
 use crate::experiment::{Experiment, RowKind};
-use crate::lab::{CELLS, Lab, LabError, TURNS};
+use crate::lab::{CELLS, Draw, Lab, LabError, TURNS};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;
 use crate::results::{Clocked, Figures, RowSet, Schema, Table, Words};
@@ -97,6 +97,8 @@ pub struct Reading {
     pub summary: Option<String>,
     /// The table, where the experiment has one.
     pub table: Option<TableTexts>,
+    /// The plot as SVG, where the experiment has one.
+    pub plot: Option<String>,
     /// What became of each published number.
     pub claims: Vec<ClaimOutcome>,
 }
@@ -105,8 +107,12 @@ impl Reading {
     /// Reads what `experiment` asks for from its rows.
     ///
     /// # Errors
-    /// [`LabError::Table`] where the table cannot be made of them.
-    pub fn of(experiment: &Experiment, measured: &Measured) -> Result<Self, LabError> {
+    /// [`LabError::Table`] or [`LabError::Plot`] where one of the two cannot be made of them.
+    pub fn of(
+        experiment: &Experiment,
+        measured: &Measured,
+        draw: Draw<'_>,
+    ) -> Result<Self, LabError> {
         let readout = experiment.readout();
         let summary = measured.summary(experiment)?;
         let sources = RowSources {
@@ -132,6 +138,7 @@ impl Reading {
         Ok(Self {
             summary: summary.as_ref().map(csv_of).transpose()?,
             table: table.transpose()?,
+            plot: draw(experiment, measured)?,
             claims,
         })
     }

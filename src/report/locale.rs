@@ -294,6 +294,20 @@ impl Locale {
             .map_or_else(|| experiment.about().to_owned(), str::to_owned)
     }
 
+    /// What stands above an experiment's plot.
+    #[must_use]
+    pub fn plot_title(&self, experiment: &Experiment) -> String {
+        let Some(plot) = &experiment.readout().plot else {
+            return self.title(experiment);
+        };
+        if plot.title == experiment.title() {
+            return self.title(experiment);
+        }
+        let known = ENGLISH.key_of("plot.title.", &plot.title);
+        let translated = known.and_then(|key| self.message(key));
+        translated.unwrap_or(&plot.title).to_owned()
+    }
+
     /// The translation of what an experiment says, if that is what was translated: an experiment
     /// of somebody's own may have the name of one that ships, and its words are other words.
     pub(super) fn translated(

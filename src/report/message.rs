@@ -84,6 +84,14 @@ impl Messages {
         }
     }
 
+    /// The key of the message among those that begin with `prefix` which says exactly `said`.
+    pub(super) fn key_of(&self, prefix: &str, said: &str) -> Option<&str> {
+        let says = |message: &Message| matches!(message, Message::Text(text) if text == said);
+        let mut found = self.0.iter().filter(|(key, _)| key.starts_with(prefix));
+        let found = found.find(|(_, message)| says(message));
+        found.map(|(key, _)| key.as_str())
+    }
+
     /// The form of a message that counts `number` things.
     pub(super) fn counted(&self, key: &str, number: u64, rules: &PluralRules) -> Option<&str> {
         let Message::Plural(forms) = self.0.get(key)? else {

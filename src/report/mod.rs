@@ -11,6 +11,7 @@ mod latex;
 mod locale;
 mod message;
 mod number;
+pub mod plot;
 mod table;
 mod wording;
 

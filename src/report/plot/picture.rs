@@ -100,6 +100,8 @@ pub(super) enum Look {
     Measured,
     /// What it is compared with.
     Compared,
+    /// What follows from the same rule, and was not measured.
+    Aside,
 }
 
 /// A value with a marker.

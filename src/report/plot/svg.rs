@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::PlotError;
 use super::draw::{self, colour};
 use super::scene::{Ink, Label, Px, Scene};
-use super::text::{EM, FaceId, outline};
+use super::text::{EM, FaceId, has_ink, outline};
 use crate::report::html::escape;
 use crate::report::locale::Locale;
 
@@ -71,14 +71,14 @@ fn tenths(length: Px) -> String {
 /// The outline of every glyph that is used, once.
 fn glyphs(svg: &mut String, scene: &Scene, id: &str) {
     let used = scene.labels.iter().flat_map(|label| &label.shaped.glyphs);
-    let used: BTreeSet<(FaceId, u16)> = used.map(|glyph| (glyph.face, glyph.id)).collect();
+    let used: BTreeSet<(FaceId, u16)> = used
+        .map(|glyph| (glyph.face, glyph.id))
+        .filter(|(face, glyph)| has_ink(*face, *glyph))
+        .collect();
     *svg += "<defs>\n";
     for (face, glyph) in used {
-        let path = outline(face, glyph);
-        if !path.is_empty() {
-            let name = name(id, face, glyph);
-            let _ = writeln!(*svg, "<path id=\"{name}\" d=\"{path}\"/>");
-        }
+        let (name, path) = (name(id, face, glyph), outline(face, glyph));
+        let _ = writeln!(*svg, "<path id=\"{name}\" d=\"{path}\"/>");
     }
     *svg += "</defs>\n";
 }
@@ -97,7 +97,8 @@ fn text(svg: &mut String, label: &Label, (id, locale): (&str, &Locale)) {
         *svg,
         "<g fill=\"{fill}\"><g transform=\"translate({x} {y}) scale({scale})\" aria-hidden=\"true\">"
     );
-    for glyph in &label.shaped.glyphs {
+    let drawn = label.shaped.glyphs.iter();
+    for glyph in drawn.filter(|glyph| has_ink(glyph.face, glyph.id)) {
         let name = name(id, glyph.face, glyph.id);
         let _ = write!(*svg, "<use href=\"#{name}\" x=\"{}\"", glyph.x);
         if glyph.y != 0 {

@@ -93,7 +93,7 @@ impl Latency {
             look: if turns == self.turns {
                 Look::Measured
             } else {
-                Look::Compared
+                Look::Aside
             },
             label: vec![locale.counted("plot.n_turns", turns, &[]), factor],
             labelled_at_end: true,

@@ -34,7 +34,7 @@ impl PromptTokens {
             let (from, to, fill) = (size(again), size(*tokens), Fill::Strong);
             pieces.push(Piece { from, to, fill });
             let notes = if index == last && again > 0 {
-                vec![(size(again) / 2.0, locale.column("replayed_percent"))]
+                vec![(size(again) / 2.0, locale.text("plot.sent_before", &[]))]
             } else {
                 Vec::new()
             };

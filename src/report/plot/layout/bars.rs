@@ -36,6 +36,8 @@ struct Measured<'p> {
 /// Where a line of the list is.
 #[derive(Clone, Copy)]
 struct Line {
+    /// The lowest baseline of what stands above its bars.
+    notes: Px,
     /// The upper edge of its bars.
     bar: Px,
     /// Where the next line begins.
@@ -47,10 +49,7 @@ pub(super) fn lay(canvas: &mut Canvas<'_>, bars: &Bars, top: Px) -> Px {
     let names: Vec<Block> = bars
         .names
         .iter()
-        .map(|name| {
-            let words = std::slice::from_ref(name);
-            Block::of(canvas.setter, words, (Role::Label, WIDEST_NAME))
-        })
+        .map(|name| Block::name(canvas.setter, name, WIDEST_NAME))
         .collect();
     let panels = measure(canvas, bars, &names);
     let mut upper = top + BETWEEN / 2;
@@ -97,7 +96,7 @@ fn measure<'p>(canvas: &Canvas<'_>, bars: &'p Bars, names: &[Block]) -> Vec<Meas
         let labels: Vec<Block> = panel
             .bars
             .iter()
-            .map(|bar| Block::of(canvas.setter, &bar.label, (Role::Label, width / 2)))
+            .map(|bar| Block::of(canvas.setter, &bar.label, width / 2))
             .collect();
         let length = length(panel, &labels, width);
         measured.push(Measured {
@@ -140,12 +139,14 @@ fn line(panels: &[Measured<'_>], index: usize, (name, top): (&Block, Px)) -> Lin
     let bars = panels
         .iter()
         .filter_map(|panel| panel.panel.bars.get(index));
-    let has_notes = bars.into_iter().any(|bar| !bar.notes.is_empty());
-    let notes = if has_notes { 2 * Role::Note.line() } else { 0 };
+    let notes = bars.map(|bar| bar.notes.len().min(2)).max().unwrap_or(0);
+    let notes = Role::Note.line() * Px::try_from(notes).unwrap_or(0);
     // What is higher than the bar stands over it on both sides.
     let over = (inside - BAR) / 2;
-    let bar = top + notes.max(over);
+    let above = if notes > 0 { over.max(60) + 40 } else { over };
+    let bar = top + notes + above;
     Line {
+        notes: bar - above,
         bar,
         end: bar + BAR + over + BETWEEN,
     }
@@ -251,11 +252,12 @@ fn notes(canvas: &mut Canvas<'_>, bar: &Bar, (panel, line): (&Measured<'_>, Line
         let from_start = panel.scale.at(*value);
         let width = canvas.setter.width(text, Role::Note.size());
         let latest = panel.start + panel.width - width;
-        let begin = (from_start - width / 2).clamp(panel.start - GAP, latest.max(panel.start));
+        let first = panel.start + 40;
+        let begin = (from_start - width / 2).clamp(first, latest.max(first));
         let level = usize::from(taken[0] > begin);
         taken[level] = begin + width + GAP;
         let lift = if level == 0 { 0 } else { Role::Note.line() };
-        let baseline = line.bar - 100 - lift;
+        let baseline = line.notes - lift;
         if lift > 0 {
             let x = canvas.x(from_start);
             canvas.line((x, line.bar), (x, baseline + 40), (Ink::Muted, 8));

@@ -1,6 +1,6 @@
 //! What is drawn on, and which side of it a reader starts from.
 
-use super::super::scene::{Anchor, Dash, Ink, Label, Px, Role, Shape, Spot, Stroke};
+use super::super::scene::{Anchor, Bounds, Dash, Ink, Label, Px, Role, Shape, Spot, Stroke};
 use super::super::text::Typesetter;
 use super::{WIDTH, opposite};
 use crate::results::Direction;
@@ -48,13 +48,30 @@ impl<'l> Canvas<'l> {
     }
 
     /// Writes lines below each other, the first baseline at the spot.
-    pub(super) fn write_block(&mut self, lines: &Block, ((x, y), anchor): (Spot, Anchor)) {
+    pub(super) fn write_block(&mut self, block: &Block, ((x, y), anchor): (Spot, Anchor)) {
         let mut baseline = y;
-        for (index, line) in lines.lines.iter().enumerate() {
+        for (index, (line, role)) in block.lines.iter().enumerate() {
             if index > 0 {
-                baseline += lines.role(index).line();
+                baseline += role.line();
             }
-            self.write(line, lines.role(index), ((x, baseline), anchor));
+            self.write(line, *role, ((x, baseline), anchor));
+        }
+    }
+
+    /// Ends the lines that help to read off values where a label lies on them.
+    pub(super) fn clear_grid_behind_labels(&mut self) {
+        let labels = self.labels.iter().map(|label| label.bounds().grown(35));
+        let labels: Vec<Bounds> = labels.collect();
+        let shapes = std::mem::take(&mut self.shapes);
+        for shape in shapes {
+            match shape {
+                Shape::Line(ends, stroke) if stroke.ink == Ink::Grid => {
+                    let pieces = visible(&ends, &labels).into_iter();
+                    self.shapes
+                        .extend(pieces.map(|piece| Shape::Line(piece, stroke)));
+                }
+                other => self.shapes.push(other),
+            }
         }
     }
 
@@ -69,46 +86,80 @@ impl<'l> Canvas<'l> {
     }
 }
 
-/// Lines that belong together: the first is a label, the others are notes to it.
+/// The pieces of a level or upright line that no label lies on.
+fn visible(ends: &[Spot], labels: &[Bounds]) -> Vec<Vec<Spot>> {
+    let [from, to] = ends else {
+        return vec![ends.to_vec()];
+    };
+    let is_level = from.1 == to.1;
+    let along = |spot: Spot| if is_level { spot.0 } else { spot.1 };
+    let mut gaps: Vec<(Px, Px)> = labels
+        .iter()
+        .filter(|label| label.is_crossed((*from, *to)))
+        .map(|label| match is_level {
+            true => (label.left, label.right),
+            false => (label.top, label.bottom),
+        })
+        .collect();
+    gaps.sort_unstable();
+    let (mut at, end) = (along(*from), along(*to));
+    let spot = |at: Px| if is_level { (at, from.1) } else { (from.0, at) };
+    let mut pieces = Vec::new();
+    for (begin, behind) in gaps {
+        if begin > at {
+            pieces.push(vec![spot(at), spot(begin)]);
+        }
+        at = at.max(behind);
+    }
+    if at < end {
+        pieces.push(vec![spot(at), spot(end)]);
+    }
+    pieces
+}
+
+/// Lines that belong together.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    pub(super) lines: Vec<String>,
-    first: Role,
+    lines: Vec<(String, Role)>,
     /// How wide the widest is.
     pub(super) width: Px,
 }
 
 impl Block {
-    /// Lines under a label, broken where they are wider than `width`.
-    pub(super) fn of(setter: Typesetter<'_>, words: &[String], (first, width): (Role, Px)) -> Self {
+    /// A label and the notes below it, broken where they are wider than `width`.
+    pub(super) fn of(setter: Typesetter<'_>, words: &[String], width: Px) -> Self {
         let mut lines = Vec::new();
         for (index, text) in words.iter().enumerate() {
-            let role = if index == 0 { first } else { Role::Note };
-            lines.extend(setter.wrap(text, role.size(), width));
+            let role = if index == 0 { Role::Label } else { Role::Note };
+            let broken = setter.wrap(text, role.size(), width).into_iter();
+            lines.extend(broken.map(|line| (line, role)));
         }
-        let mut block = Self {
-            lines,
-            first,
-            width: 0,
-        };
-        let widths = block.lines.iter().enumerate();
-        let widths = widths.map(|(index, line)| setter.width(line, block.role(index).size()));
-        block.width = widths.max().unwrap_or(0);
-        block
+        Self::measured(setter, lines)
     }
 
-    pub(super) const fn role(&self, index: usize) -> Role {
-        if index == 0 { self.first } else { Role::Note }
+    /// A name, broken where it is wider than `width`.
+    pub(super) fn name(setter: Typesetter<'_>, name: &str, width: Px) -> Self {
+        let lines = setter.wrap(name, Role::Label.size(), width).into_iter();
+        Self::measured(setter, lines.map(|line| (line, Role::Label)).collect())
+    }
+
+    fn measured(setter: Typesetter<'_>, lines: Vec<(String, Role)>) -> Self {
+        let widths = lines
+            .iter()
+            .map(|(line, role)| setter.width(line, role.size()));
+        Self {
+            width: widths.max().unwrap_or(0),
+            lines,
+        }
     }
 
     /// From the top of its first line to the bottom of its last one.
     pub(super) fn height(&self) -> Px {
-        let lines = (0..self.lines.len()).map(|index| self.role(index).line());
-        lines.sum()
+        self.lines.iter().map(|(_, role)| role.line()).sum()
     }
 
     /// How far below its top the first baseline is.
     pub(super) const fn ascent(&self) -> Px {
-        self.first.size() * 105 / 100
+        Role::Label.size() * 105 / 100
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn scene(picture: &Picture, setter: Typesetter<'_>) -> Scene {
     let foot = bottom + Role::Small.line();
     let end = (canvas.x(WIDTH - MARGIN), foot);
     canvas.write(&picture.made, Role::Small, (end, canvas.end()));
+    canvas.clear_grid_behind_labels();
     Scene {
         width: WIDTH,
         height: foot + MARGIN,

@@ -5,7 +5,7 @@
 
 use super::super::picture::{Curve, Look, Mark, Plane};
 use super::super::scale::{Scale, ticks};
-use super::super::scene::{Anchor, Bounds, Dash, Ink, MARKER, Px, Role, Shape, Spot};
+use super::super::scene::{Anchor, Bounds, Dash, Ink, Label, MARKER, Px, Role, Shape, Spot};
 use super::canvas::{Block, Canvas};
 use super::place::{self, Obstacles};
 use super::{MARGIN, WIDTH};
@@ -43,10 +43,11 @@ pub(super) fn lay(canvas: &mut Canvas<'_>, plane: &Plane, top: Px) -> Px {
     let field = axes(canvas, plane, top);
     let mut obstacles = Obstacles {
         room: Bounds {
+            top: top + Role::Note.size() / 2,
             right: WIDTH - MARGIN / 2,
             ..field.bounds()
         },
-        boxes: Vec::new(),
+        boxes: canvas.labels.iter().map(Label::bounds).collect(),
         lines: Vec::new(),
     };
     for curve in &plane.curves {
@@ -107,12 +108,12 @@ fn axes(canvas: &mut Canvas<'_>, plane: &Plane, top: Px) -> Field {
 /// The room that labels at the ends of lines need.
 fn ends_width(canvas: &Canvas<'_>, plane: &Plane) -> Px {
     let ends = plane.curves.iter().filter(|curve| curve.labelled_at_end);
-    let widths = ends.map(|curve| block(canvas, &curve.label).width + 2 * GAP);
+    let widths = ends.map(|curve| block(canvas, &curve.label).width + GAP + 2 * MARKER);
     widths.max().unwrap_or(0)
 }
 
 fn block(canvas: &Canvas<'_>, words: &[String]) -> Block {
-    Block::of(canvas.setter, words, (Role::Label, WIDTH / 3))
+    Block::of(canvas.setter, words, WIDTH / 3)
 }
 
 fn draw_curve(
@@ -128,6 +129,7 @@ fn draw_curve(
     let stroke = match curve.look {
         Look::Measured => (Ink::Blue, 26, Dash::Solid),
         Look::Compared => (Ink::Vermilion, 26, Dash::Dashed),
+        Look::Aside => (Ink::Blue, 16, Dash::Dashed),
     };
     canvas.path(spots, stroke);
 }
@@ -154,7 +156,7 @@ fn label(canvas: &mut Canvas<'_>, plane: &Plane, (field, obstacles): (&Field, &m
         let places = match (curve.labelled_at_end, spots.last()) {
             (true, Some((x, y))) => vec![place::Place {
                 top: y - block.height() / 2,
-                x: x + GAP,
+                x: x + GAP + MARKER,
                 anchor: Anchor::Left,
             }],
             _ => place::along(&between(&spots), GAP, &block),

@@ -16,9 +16,10 @@ macro_rules! font {
     };
 }
 
-/// Latin, Greek and Cyrillic first, then scripts that no other font has.
-const SCRIPTS: [&[u8]; 6] = [
+/// Latin, Greek and Cyrillic first, then signs and scripts that no other font has.
+const SCRIPTS: [&[u8]; 7] = [
     font!("NotoSans.ttf"),
+    font!("NotoSansMath.ttf"),
     font!("NotoSansArabic.ttf"),
     font!("NotoSansHebrew.ttf"),
     font!("NotoSansDevanagari.ttf"),
@@ -69,6 +70,11 @@ pub(super) fn has(id: FaceId, letter: char) -> bool {
 pub(super) fn reach(id: FaceId, glyph: u16) -> Option<(i32, i32)> {
     let bounds = face(id)?.glyph_bounding_box(GlyphId(glyph))?;
     Some((bounds.y_min.into(), bounds.y_max.into()))
+}
+
+/// Whether there is anything to draw of a glyph: not of a space.
+pub(in super::super) fn has_ink(id: FaceId, glyph: u16) -> bool {
+    reach(id, glyph).is_some()
 }
 
 /// A glyph's outline as the data of an SVG path, with the y axis pointing down, in units of the
@@ -136,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_letter_has_the_shape_of_its_readers() {
-        let of = |tag| face_of('\u{76f4}', tag);
+        let of = |tag| face_of('具', tag);
         assert_ne!(of("ja"), of("zh-Hans"));
         assert_eq!(face_of('7', "ja"), Some(FaceId(0)));
         assert_eq!(face_of('\u{e000}', "ja"), None);

@@ -8,7 +8,9 @@ mod fonts;
 mod shape;
 mod wrap;
 
-pub(super) use fonts::{FaceId, outline};
+pub(super) use fonts::{FaceId, has_ink, outline};
+#[cfg(test)]
+pub(super) use shape::Glyph;
 pub(super) use shape::Shaped;
 
 use rust_decimal::Decimal;

@@ -192,6 +192,26 @@ fn the_translations_are_of_what_the_experiments_say_now() {
     );
 }
 
+#[test]
+fn every_title_of_a_plot_is_translated_and_every_translation_is_of_one() {
+    let english = Locale::load("en").unwrap();
+    let greek = Locale::load("el").unwrap();
+    let known = messages(&english).into_iter();
+    let mut unused: BTreeSet<&str> = known
+        .filter(|((key, _), _)| key.starts_with("plot.title."))
+        .map(|(_, text)| text)
+        .collect();
+    for experiment in &Experiments::load(&[root().join("experiments")]).unwrap() {
+        if let Some(plot) = &experiment.readout().plot {
+            assert_eq!(english.plot_title(experiment), plot.title);
+            let name = experiment.name();
+            assert_ne!(greek.plot_title(experiment), plot.title, "{name}");
+            unused.remove(plot.title.as_str());
+        }
+    }
+    assert!(unused.is_empty(), "titles of no plot: {unused:?}");
+}
+
 /// The numbers that a text writes with digits.
 fn numbers(text: &str) -> Vec<String> {
     let mut numbers = Vec::new();

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::output::{self, counted};
-use super::readers::Readers;
+use super::readers::{Readers, for_each};
 use super::rows::Rows;
 use super::select::Which;
 use crate::files::write_file;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &PlotsArgs) -> Result<Exit, Failure> {
         })?;
         plots.extend(plot);
     }
-    args.readers.each(&tags, |tag| args.write(tag, &plots))?;
+    for_each(&tags, |tag| args.write(tag, &plots))?;
     let files = tags.len().saturating_mul(plots.len());
     output::line(format_args!(
         "{} in {}; files in {}",

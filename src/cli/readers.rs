@@ -44,16 +44,15 @@ impl Readers {
         let locale = Locale::load(tag).map_err(|error| Failure::wrong_input(&error))?;
         Ok(locale.with_numbers(self.numbers, self.digits))
     }
+}
 
-    /// Writes for each language. Writing waits for the disk, which takes many waiting writers at
-    /// once: one per language.
-    pub(super) fn each(
-        &self,
-        tags: &[&str],
-        write: impl Fn(&str) -> Result<(), Failure> + Sync,
-    ) -> Result<(), Failure> {
-        let writers = ThreadPoolBuilder::new().num_threads(tags.len()).build();
-        let writers = writers.map_err(|error| Failure::could_not_do(&error))?;
-        writers.install(|| tags.par_iter().map(|tag| write(tag)).collect())
-    }
+/// Writes for each language. Writing waits for the disk, which takes many waiting writers at once:
+/// one per language.
+pub(super) fn for_each(
+    tags: &[&str],
+    write: impl Fn(&str) -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let writers = ThreadPoolBuilder::new().num_threads(tags.len()).build();
+    let writers = writers.map_err(|error| Failure::could_not_do(&error))?;
+    writers.install(|| tags.par_iter().map(|tag| write(tag)).collect())
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::output::{self, counted};
-use super::readers::Readers;
+use super::readers::{Readers, for_each};
 use super::rows::Rows;
 use super::select::Which;
 use crate::files::write_file;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &TablesArgs) -> Result<Exit, Failure> {
         let table = ExperimentTable::of(experiment, rows);
         tables.extend(table.map_err(|error| Failure::could_not_do(&error))?);
     }
-    args.readers.each(&tags, |tag| args.write(tag, &tables))?;
+    for_each(&tags, |tag| args.write(tag, &tables))?;
     let files = tags.len().saturating_mul(tables.len());
     output::line(format_args!(
         "{} in {}; files in {}",

@@ -230,7 +230,14 @@ impl Reader<'_, '_> {
         let (cells, turns) = columns_of(plot.kind);
         for (columns, rows) in [(cells, RowKind::Cells), (turns, RowKind::Turns)] {
             for column in columns {
-                self.column("/plot/kind", column, rows);
+                if let Some(unknown) = self.known.missing(column, rows) {
+                    let message = format!("a plot of the column `{column}`, which there is not");
+                    let help = setting_of(column).map_or_else(
+                        || help_of(&unknown),
+                        |setting| format!("set `{setting}`, or choose another `kind`"),
+                    );
+                    self.findings.add("/plot/kind", &message, &help);
+                }
             }
         }
         PlotSpec {
@@ -289,6 +296,18 @@ impl Reader<'_, '_> {
                 .unwrap_or_else(|| number.to_string()),
             other => other.to_string(),
         }
+    }
+}
+
+/// The setting without which a column that is drawn is left out.
+fn setting_of(column: &str) -> Option<&'static str> {
+    match column {
+        "max_budget_usd" | "budget_overshoot_usd" => Some("max_budget_usd"),
+        "right" => Some("expected_answer"),
+        "deleted" => Some("dedupe"),
+        "latency_ms" => Some("latency_ms"),
+        "progress_ms_list" => Some("stop_at_ms"),
+        _ => None,
     }
 }
 

@@ -69,8 +69,7 @@ fn line(area: &Area<'_>, spots: &[Spot], stroke: Stroke) -> Drawn {
     match stroke.dash {
         Dash::Solid => area.draw(&PathElement::new(spots.to_vec(), style))?,
         Dash::Dashed => {
-            let spots = spots.to_vec();
-            area.draw(&DashedPathElement::new(spots.into_iter(), 150, 90, style))?;
+            area.draw(&DashedPathElement::new(spots.to_vec(), 150, 90, style))?;
         }
     }
     Ok(())

@@ -40,10 +40,18 @@ fn all_locales() -> Vec<Locale> {
     tags.map(|tag| Locale::load(tag).unwrap()).collect()
 }
 
+/// Languages that are also tried with figures of their own.
+const OTHER_FIGURES: [&str; 6] = ["ar", "bn", "de", "fa", "hi", "th"];
+
 /// Every plot in every language, with a name for each; made once for all tests.
 static SCENES: LazyLock<Vec<(String, Scene)>> = LazyLock::new(|| {
     let experiments = experiments();
-    let locales = all_locales();
+    let mut locales = all_locales();
+    // Other digits, and dollars as the language writes them.
+    locales.extend(OTHER_FIGURES.map(|tag| {
+        let locale = Locale::load(tag).unwrap();
+        locale.with_numbers(NumberStyle::Cldr, Digits::Native)
+    }));
     let mut scenes = Vec::new();
     for (experiment, rows) in plotted(&experiments) {
         let plot = ExperimentPlot::of(experiment, &rows).unwrap().unwrap();
@@ -57,7 +65,8 @@ static SCENES: LazyLock<Vec<(String, Scene)>> = LazyLock::new(|| {
 
 /// Calls `check` with each plot in each language.
 fn each_scene(check: impl Fn(&str, &Scene)) {
-    assert_eq!(SCENES.len(), 10 * Locale::tags().len());
+    let languages = Locale::tags().len() + OTHER_FIGURES.len();
+    assert_eq!(SCENES.len(), 10 * languages);
     for (name, scene) in SCENES.iter() {
         check(name, scene);
     }

@@ -14,7 +14,7 @@ pub(in super::super) struct Budgets(Vec<Budget>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Budget {
-    budget: PicoUsd,
+    limit: PicoUsd,
     cost: PicoUsd,
     overshoot: PicoUsd,
     /// What it had cost after each turn.
@@ -27,7 +27,7 @@ impl Budgets {
         let budget = |run: super::super::rows::Run<'_>| {
             let costs = run.turns.iter().map(|turn| turn.usd("cost_usd"));
             Ok(Budget {
-                budget: run.cell.usd("max_budget_usd")?,
+                limit: run.cell.usd("max_budget_usd")?,
                 cost: run.cell.usd("cost_usd")?,
                 overshoot: run.cell.usd("budget_overshoot_usd")?,
                 after_turns: costs.collect::<Result<_, PlotError>>()?,
@@ -52,7 +52,7 @@ impl Budgets {
         });
         Bars {
             heading: Some(locale.text("plot.budget", &[])),
-            names: self.0.iter().map(|one| locale.usd(one.budget)).collect(),
+            names: self.0.iter().map(|one| locale.usd(one.limit)).collect(),
             panels: vec![Panel {
                 bars: bars.collect(),
                 axis: Axis {
@@ -67,7 +67,7 @@ impl Budgets {
 
 impl Budget {
     fn bar(&self, locale: &Locale, is_noted: bool) -> Bar {
-        let limit = dollars(self.budget);
+        let limit = dollars(self.limit);
         let mut pieces = Vec::new();
         let mut from = 0.0;
         for to in self.after_turns.iter().map(|cost| dollars(*cost)) {

@@ -80,7 +80,7 @@ pub(super) fn lay(canvas: &mut Canvas<'_>, bars: &Bars, top: Px) -> Px {
 
 /// The first baseline of a block whose middle is that of the bar.
 fn beside(block: &Block, line: Line) -> Px {
-    line.bar + BAR / 2 - block.height() / 2 + block.ascent()
+    line.bar + BAR / 2 - block.height() / 2 + Block::ASCENT
 }
 
 fn measure<'p>(canvas: &Canvas<'_>, bars: &'p Bars, names: &[Block]) -> Vec<Measured<'p>> {

@@ -96,9 +96,12 @@ fn visible(ends: &[Spot], labels: &[Bounds]) -> Vec<Vec<Spot>> {
     let mut gaps: Vec<(Px, Px)> = labels
         .iter()
         .filter(|label| label.is_crossed((*from, *to)))
-        .map(|label| match is_level {
-            true => (label.left, label.right),
-            false => (label.top, label.bottom),
+        .map(|label| {
+            if is_level {
+                (label.left, label.right)
+            } else {
+                (label.top, label.bottom)
+            }
         })
         .collect();
     gaps.sort_unstable();
@@ -153,13 +156,11 @@ impl Block {
         }
     }
 
+    /// How far below its top the first baseline is.
+    pub(super) const ASCENT: Px = Role::Label.size() * 105 / 100;
+
     /// From the top of its first line to the bottom of its last one.
     pub(super) fn height(&self) -> Px {
         self.lines.iter().map(|(_, role)| role.line()).sum()
-    }
-
-    /// How far below its top the first baseline is.
-    pub(super) const fn ascent(&self) -> Px {
-        Role::Label.size() * 105 / 100
     }
 }

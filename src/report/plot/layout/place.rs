@@ -82,7 +82,7 @@ impl Obstacles {
             return;
         };
         self.boxes.push(place.bounds(block));
-        let at = (place.x, place.top + block.ascent());
+        let at = (place.x, place.top + Block::ASCENT);
         canvas.write_block(block, (at, place.anchor));
     }
 

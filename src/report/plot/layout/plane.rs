@@ -184,7 +184,7 @@ fn key(canvas: &mut Canvas<'_>, plane: &Plane, (field, obstacles): (&Field, &mut
     let mut top = bounds.top + 40;
     for (marker, text) in &plane.key {
         let block = block(canvas, std::slice::from_ref(text));
-        let (left, baseline) = (bounds.left + 160, top + block.ascent());
+        let (left, baseline) = (bounds.left + 160, top + Block::ASCENT);
         let spot = (left + MARKER, baseline - Role::Label.size() * 35 / 100);
         canvas.shapes.push(Shape::Marker(spot, *marker));
         let at = (left + 3 * MARKER + 40, baseline);

@@ -135,8 +135,8 @@ mod tests {
     fn every_font_can_be_read_and_has_the_same_unit() {
         assert_eq!(FACES.len(), SCRIPTS.len() + REGIONS.len());
         for (index, face) in FACES.iter().enumerate() {
-            let face = face.as_ref();
-            assert_eq!(face.map(|face| face.units_per_em()), Some(EM), "{index}");
+            let unit = face.as_ref().map(Face::units_per_em);
+            assert_eq!(unit, Some(EM), "{index}");
         }
     }
 

@@ -63,7 +63,7 @@ pub(super) fn shape(text: &str, tag: &str, direction: Direction) -> Shaped {
                 parts.reverse();
             }
             for part in parts {
-                shaped.add(part, way);
+                shaped.add(&part, way);
             }
         }
     }
@@ -102,12 +102,12 @@ const fn steers(letter: char) -> bool {
 }
 
 impl Shaped {
-    fn add(&mut self, run: Run, way: Way) {
+    fn add(&mut self, run: &Run, way: Way) {
         let Some(face) = fonts::face(run.face) else {
             self.missing.extend(run.text.chars());
             return;
         };
-        let buffer = glyphs(face, &run, way);
+        let buffer = glyphs(face, run, way);
         for (info, position) in buffer.glyph_infos().iter().zip(buffer.glyph_positions()) {
             // A font has fewer than 65,536 glyphs, and 0 is the one for letters that it lacks.
             let id = u16::try_from(info.glyph_id).unwrap_or(0);

@@ -2,8 +2,8 @@
 //! `o200k_base` as tables that are looked up where they lie, and the classes of all characters.
 //!
 //! Both come from the crates that define them: the ranks from tiktoken-rs, the classes from the
-//! engine that runs its regular expression. The scenarios are embedded in the library, too, which
-//! is rebuilt when they change.
+//! engine that runs its regular expression. Experiments, scenarios and languages are embedded in the
+//! library, too, which is rebuilt when they change.
 
 #[path = "src/tokens/layout.rs"]
 mod layout;
@@ -27,6 +27,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 )]
 fn main() -> Result<()> {
     println!("cargo:rerun-if-changed=experiments");
+    println!("cargo:rerun-if-changed=locales");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/tokens/layout.rs");
     let out = PathBuf::from(env::var("OUT_DIR")?);

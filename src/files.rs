@@ -79,6 +79,9 @@ pub enum WriteProblem {
 /// # Errors
 /// [`WriteError`]; the file is then as it was.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<Commit, WriteError> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(Commit::Unchanged);
+    }
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes).map_err(at(path))?;
     file.commit()

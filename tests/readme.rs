@@ -9,6 +9,7 @@ use std::process::Command;
 
 use loopmeter::experiment::{Experiments, Host};
 use loopmeter::lab::{Lab, Measured, Reading};
+use loopmeter::report::plot;
 
 const BEGIN: &str = "<!-- figures: rewritten by `UPDATE=1 cargo test --test readme` -->\n";
 const END: &str = "<!-- end of figures -->";
@@ -33,10 +34,11 @@ fn figures() -> String {
             jobs: 1,
             host: &host,
             progress: &mut |_, _| (),
+            draw: &plot::committed,
             stop: &|| false,
         };
         let rows = Measured::of(experiment, &mut lab).unwrap();
-        for claim in Reading::of(experiment, &rows).unwrap().claims {
+        for claim in Reading::of(experiment, &rows, lab.draw).unwrap().claims {
             if published.contains(&format!("id = \"{}\"", claim.id)) {
                 assert!(claim.holds(), "{claim}");
                 let (id, measured) = (&claim.id, claim.measured_text().unwrap());

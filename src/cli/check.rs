@@ -12,6 +12,7 @@ use super::select::{Jobs, Selection};
 use super::signals::Interrupt;
 use crate::experiment::{Experiment, Host};
 use crate::lab::{CELLS, Lab, LabError, check};
+use crate::report::plot;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -51,6 +52,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             jobs: args.jobs.count(),
             host: &host,
             progress: &mut show,
+            draw: &plot::committed,
             stop: &|| interrupt.is_requested(),
         };
         let checked = check(experiment, &mut lab);

@@ -9,6 +9,7 @@ use super::output;
 use crate::clock::ClockKind;
 use crate::experiment::Experiments;
 use crate::pricing::PriceList;
+use crate::report::Locale;
 use crate::scenario::{AnyScenario, Scenario, builtin_names};
 
 /// `loopmeter list`.
@@ -27,6 +28,8 @@ enum What {
     Experiments,
     /// Scenarios of the scripted model: name, title
     Scenarios,
+    /// Languages of tables, plots and pages: tag, name
+    Locales,
     /// Prices in US dollars per million tokens, with source and date
     Prices,
 }
@@ -36,6 +39,7 @@ pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
     match args.what {
         What::Experiments => experiments(&args.paths)?,
         What::Scenarios => scenarios()?,
+        What::Locales => locales()?,
         What::Prices => prices()?,
     }
     Ok(Exit::Fine)
@@ -66,6 +70,14 @@ fn scenarios() -> Result<(), Failure> {
     for any in AnyScenario::ALL {
         let (name, title) = (any.as_str(), any.title());
         output::line(format_args!("{name:<24} {title} (serve, meter, probe)"))?;
+    }
+    Ok(())
+}
+
+fn locales() -> Result<(), Failure> {
+    for tag in Locale::tags() {
+        let locale = Locale::load(tag).map_err(|error| Failure::could_not_do(&error))?;
+        output::line(format_args!("{tag:<8} {}", locale.name()))?;
     }
     Ok(())
 }

@@ -9,14 +9,18 @@ mod exit;
 mod list;
 mod meter;
 mod output;
+mod plots;
 mod probe;
 mod progress;
 mod prose;
+mod readers;
+mod rows;
 mod run;
 mod schema;
 mod select;
 mod serve;
 mod signals;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -34,12 +38,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Run experiments and write their rows, tables and claims
+    /// Run experiments and write their rows, tables, plots and claims
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
+    /// Write the tables in the readers' languages, as Markdown, HTML, CSV or LaTeX
+    #[command(after_help = tables::EXAMPLES)]
+    Tables(tables::TablesArgs),
+    /// Write the plots in the readers' languages, as SVG or PNG
+    #[command(after_help = plots::EXAMPLES)]
+    Plots(plots::PlotsArgs),
     /// Find every number of a translation, and say which are wrong
     #[command(after_help = prose::EXAMPLES)]
     Prose(prose::ProseArgs),
@@ -54,7 +64,7 @@ enum Verb {
     /// Run somebody's agent through a battery of checks, and print its report card
     #[command(after_help = probe::EXAMPLES)]
     Probe(Box<probe::ProbeArgs>),
-    /// List experiments, scenarios or prices
+    /// List experiments, scenarios, locales or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
     Schema(schema::SchemaArgs),
@@ -66,6 +76,8 @@ const EXAMPLES: &str = "\
 Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
   loopmeter check                         # are the committed results still true?
+  loopmeter tables --locale all           # the tables in every language
+  loopmeter plots --locale all            # the plots in every language
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
@@ -90,6 +102,8 @@ pub fn main() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Tables(args) => tables::run(&args),
+        Verb::Plots(args) => plots::run(&args),
         Verb::Prose(args) => prose::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),

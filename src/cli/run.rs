@@ -11,6 +11,7 @@ use super::select::{Jobs, Selection};
 use super::signals::Interrupt;
 use crate::experiment::{Experiment, Host};
 use crate::lab::{Lab, LabError, Published, Reading, publish};
+use crate::report::plot;
 use crate::results::claims::Verdict;
 
 pub(super) const EXAMPLES: &str = "\
@@ -65,6 +66,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             jobs: args.jobs.count(),
             host: &host,
             progress: &mut show,
+            draw: &plot::committed,
             stop: &|| interrupt.is_requested(),
         };
         let published = publish(experiment, &mut lab);

@@ -11,18 +11,25 @@ use super::exit::Failure;
 use crate::clock::ClockKind;
 use crate::experiment::{Experiment, Experiments};
 
-/// Which experiments.
+/// Which experiments, and whether those on the real clock are meant.
 #[derive(Debug, Args)]
 pub(super) struct Selection {
+    #[command(flatten)]
+    which: Which,
+    /// Also those on the real clock, which take as long as they take
+    #[arg(long)]
+    real: bool,
+}
+
+/// Which experiments.
+#[derive(Debug, Args)]
+pub(super) struct Which {
     /// Experiment files, or folders of them [default: ./experiments, or the embedded ones]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Only the experiment of this name; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Also those on the real clock, which take as long as they take
-    #[arg(long)]
-    real: bool,
 }
 
 /// How many cells at a time.
@@ -53,6 +60,22 @@ pub(super) struct Selected {
 impl Selection {
     /// Reads the experiments and finds those that are meant.
     pub(super) fn load(&self) -> Result<Selected, Failure> {
+        let selected = self.which.load()?;
+        Ok(Selected {
+            real: self.real,
+            ..selected
+        })
+    }
+
+    /// Whether everything in the default place is meant.
+    pub(super) fn is_everything(&self) -> bool {
+        self.which.paths.is_empty() && self.which.only.is_empty()
+    }
+}
+
+impl Which {
+    /// Reads the experiments and finds those that are meant.
+    pub(super) fn load(&self) -> Result<Selected, Failure> {
         let experiments = Experiments::load(&self.paths)?;
         if let Some(unknown) = self
             .only
@@ -78,15 +101,10 @@ impl Selection {
         Ok(Selected {
             experiments,
             only: self.only.clone(),
-            real: self.real,
+            real: false,
             named,
             without_endpoint: false,
         })
-    }
-
-    /// Whether everything in the default place is meant.
-    pub(super) fn is_everything(&self) -> bool {
-        self.paths.is_empty() && self.only.is_empty()
     }
 }
 

@@ -52,6 +52,8 @@ pub(super) struct ExperimentFile {
     pub(super) table: Option<Table>,
     /// A parabola a + bN + cN² through the cells.
     pub(super) fit: Option<Fit>,
+    /// The picture that a reader sees.
+    pub(super) plot: Option<Plot>,
     /// Numbers that somebody published and that the rows must show.
     #[serde(default)]
     pub(super) claim: Vec<Claim>,
@@ -213,6 +215,37 @@ pub(super) struct Table {
     /// Rows of cells, of turns, or of the summary. Default: `cells`.
     #[serde(default)]
     pub(super) rows: RowKind,
+}
+
+/// The picture that a reader sees, made from the rows.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plot {
+    /// What it shows.
+    pub(super) kind: PlotKind,
+    /// What stands above it. Default: the experiment's title.
+    pub(super) title: Option<String>,
+}
+
+/// The closed set of plots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlotKind {
+    /// Prompt tokens over turns, with a parabola and the straight line that the bill is mistaken
+    /// for.
+    InputBill,
+    /// Cost turn by turn, and how far it goes over `max_budget_usd`.
+    Budget,
+    /// Cost, and whether there was an answer; needs `expected_answer`.
+    Answers,
+    /// Tool runs, deletions and cost; needs `dedupe`.
+    ToolRuns,
+    /// Wall time over `latency_ms`, with a line for each number of turns.
+    Latency,
+    /// The model, the tool and Stop over time; needs `stop_at_ms`.
+    Timeline,
+    /// Prompt tokens of each turn, and how many of them were sent before.
+    PromptTokens,
 }
 
 /// A column that compares each row with the first.

@@ -32,12 +32,12 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 
 pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
-pub use format::RowKind;
+pub use format::{PlotKind, RowKind};
 pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
-pub use readout::{FitSpec, Readout};
+pub use readout::{FitSpec, PlotSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Experiment;
 use super::claims;
 use super::doubt::possible_columns;
-use super::format::{self, Comparison, ExperimentFile, RowKind, Scalar, Where};
+use super::format::{self, Comparison, ExperimentFile, PlotKind, RowKind, Scalar, Where};
 use super::input::written_number;
 use super::labels::Labels;
 use super::summary;
@@ -27,6 +27,8 @@ pub struct Readout {
     pub summary: Option<SummarySpec>,
     /// The parabola.
     pub fit: Option<FitSpec>,
+    /// The picture that a reader sees.
+    pub plot: Option<PlotSpec>,
     /// The published numbers.
     pub claims: Vec<Claim>,
 }
@@ -38,6 +40,15 @@ pub struct FitSpec {
     pub x: String,
     /// The column that is explained.
     pub y: String,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlotSpec {
+    /// What it shows.
+    pub kind: PlotKind,
+    /// What stands above it.
+    pub title: String,
 }
 
 /// Reads what the file wants from the rows; what is wrong with that goes into `findings`.
@@ -65,6 +76,10 @@ pub(super) fn read(
         summary,
         table: table.map(|table| (reader.table(table), table.rows)),
         fit: file.fit.as_ref().map(|fit| reader.fit(fit)),
+        plot: file
+            .plot
+            .as_ref()
+            .map(|plot| reader.plot(plot, &file.title)),
         claims: claims::read(&mut reader, &file.claim, experiment),
     }
 }
@@ -211,6 +226,26 @@ impl Reader<'_, '_> {
         }
     }
 
+    fn plot(&mut self, plot: &format::Plot, title: &str) -> PlotSpec {
+        let (cells, turns) = columns_of(plot.kind);
+        for (columns, rows) in [(cells, RowKind::Cells), (turns, RowKind::Turns)] {
+            for column in columns {
+                if let Some(unknown) = self.known.missing(column, rows) {
+                    let message = format!("a plot of the column `{column}`, which there is not");
+                    let help = setting_of(column).map_or_else(
+                        || help_of(&unknown),
+                        |setting| format!("set `{setting}`, or choose another `kind`"),
+                    );
+                    self.findings.add("/plot/kind", &message, &help);
+                }
+            }
+        }
+        PlotSpec {
+            kind: plot.kind,
+            title: plot.title.as_deref().unwrap_or(title).to_owned(),
+        }
+    }
+
     /// Reports a column that the rows will not have.
     pub(super) fn column(&mut self, pointer: &str, column: &str, rows: RowKind) {
         if let Some(unknown) = self.known.missing(column, rows) {
@@ -261,6 +296,37 @@ impl Reader<'_, '_> {
                 .unwrap_or_else(|| number.to_string()),
             other => other.to_string(),
         }
+    }
+}
+
+/// The setting without which a column that is drawn is left out.
+fn setting_of(column: &str) -> Option<&'static str> {
+    match column {
+        "max_budget_usd" | "budget_overshoot_usd" => Some("max_budget_usd"),
+        "right" => Some("expected_answer"),
+        "deleted" => Some("dedupe"),
+        "latency_ms" => Some("latency_ms"),
+        "progress_ms_list" => Some("stop_at_ms"),
+        _ => None,
+    }
+}
+
+/// The columns of cells and of turns that a picture is made of.
+const fn columns_of(kind: PlotKind) -> (&'static [&'static str], &'static [&'static str]) {
+    match kind {
+        PlotKind::InputBill => (&["turns", "prompt_tokens"], &["prompt_tokens"]),
+        PlotKind::Budget => (
+            &["max_budget_usd", "cost_usd", "budget_overshoot_usd"],
+            &["cost_usd"],
+        ),
+        PlotKind::Answers => (&["cost_usd", "answer", "right"], &[]),
+        PlotKind::ToolRuns => (&["tool_runs", "deleted", "cost_usd"], &[]),
+        PlotKind::Latency => (&["latency_ms", "turns", "wall_ms"], &[]),
+        PlotKind::Timeline => (
+            &["tool_runs", "wall_ms", "status", "progress_ms_list"],
+            &["provider_ms"],
+        ),
+        PlotKind::PromptTokens => (&[], &["turn", "prompt_tokens"]),
     }
 }
 

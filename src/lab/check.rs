@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
-use crate::lab::publish::committed;
-use crate::lab::{CELLS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS};
+use crate::lab::{
+    CELLS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
+};
 use crate::results::RowSet;
 use crate::results::claims::ClaimOutcome;
 use crate::results::compare::{self, Difference, LineDifference};
@@ -45,6 +46,11 @@ pub enum Finding {
         /// The first line that differs.
         difference: LineDifference,
     },
+    /// A committed plot differs from the one made now. Its lines would say little to a reader.
+    Drawing {
+        /// The file.
+        file: &'static str,
+    },
     /// A committed file is not what its digest says.
     Digest(Mismatch),
     /// A committed file cannot be read as what it should be.
@@ -79,14 +85,14 @@ pub fn check(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabErr
 
 fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabError> {
     let fresh = Measured::of(experiment, lab)?;
-    let reading = Reading::of(experiment, &fresh)?;
+    let reading = Reading::of(experiment, &fresh, lab.draw)?;
     let folder = lab.folder(experiment);
     let labels = labels(experiment);
     let of_turn = [labels.as_slice(), &["turn"]].concat();
     let mut check = Check::default();
     check.rows(&folder, CELLS, (&fresh.cells, &labels))?;
     check.rows(&folder, TURNS, (&fresh.turns, &of_turn))?;
-    check.table(&folder, experiment, &reading)?;
+    check.read_from_rows(&folder, experiment, &reading)?;
     check.judge(reading);
     Ok(check)
 }
@@ -107,10 +113,10 @@ fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabErr
     check
         .findings
         .extend(mismatches.into_iter().map(Finding::Digest));
-    match committed(experiment, lab) {
+    match Measured::read(experiment, &folder) {
         Ok(rows) => {
-            let reading = Reading::of(experiment, &rows)?;
-            check.table(&folder, experiment, &reading)?;
+            let reading = Reading::of(experiment, &rows, lab.draw)?;
+            check.read_from_rows(&folder, experiment, &reading)?;
             check.judge(reading);
         }
         Err(error) => {
@@ -158,7 +164,8 @@ impl Check {
         Ok(())
     }
 
-    fn table(
+    /// Compares what is made from the rows: summary, table, plot.
+    fn read_from_rows(
         &mut self,
         folder: &Path,
         experiment: &Experiment,
@@ -166,6 +173,9 @@ impl Check {
     ) -> Result<(), LabError> {
         if let Some(summary) = &reading.summary {
             self.text(folder, SUMMARY, summary)?;
+        }
+        if let Some(plot) = &reading.plot {
+            self.drawing(folder, PLOT, plot)?;
         }
         let Some(table) = &reading.table else {
             return Ok(());
@@ -183,6 +193,15 @@ impl Check {
         let difference = compare::text_lines(&committed, fresh);
         self.findings
             .extend(difference.map(|difference| Finding::Line { file, difference }));
+        Ok(())
+    }
+
+    fn drawing(&mut self, folder: &Path, file: &'static str, fresh: &str) -> Result<(), LabError> {
+        match read(folder, file)? {
+            None => self.findings.push(Finding::Missing { file }),
+            Some(bytes) if bytes == fresh.as_bytes() => (),
+            Some(_) => self.findings.push(Finding::Drawing { file }),
+        }
         Ok(())
     }
 
@@ -221,6 +240,7 @@ impl fmt::Display for Finding {
             Self::Row { file, difference } => write!(f, "{file}: {difference}"),
             Self::More { file, count } => write!(f, "{file}: and {count} more differences"),
             Self::Line { file, difference } => write!(f, "{file}: {difference}"),
+            Self::Drawing { file } => write!(f, "{file}: another picture than the rows give"),
             Self::Digest(mismatch) => write!(f, "{mismatch}"),
             Self::Unreadable { problem } => f.write_str(problem),
             Self::Claim(claim) => write!(f, "claim {claim}"),

@@ -9,7 +9,7 @@ mod reading;
 
 pub use check::{Check, Finding, check};
 pub use publish::{Published, publish};
-pub use reading::{Measured, Reading, TableTexts};
+pub use reading::{Measured, Reading, TableTexts, clocked};
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,12 @@ pub const TABLE_CSV: &str = "table.csv";
 /// The file that holds the reader's table as Markdown.
 pub const TABLE_MD: &str = "table.md";
 
+/// The file that holds the plot, in English.
+pub const PLOT: &str = "plot.svg";
+
+/// Draws the plot that an experiment asks for, if it asks for one.
+pub type Draw<'a> = &'a dyn Fn(&Experiment, &Measured) -> Result<Option<String>, LabError>;
+
 /// How the laboratory works.
 pub struct Lab<'a> {
     /// The folder that holds a folder of results for each experiment.
@@ -40,6 +46,8 @@ pub struct Lab<'a> {
     pub host: &'a Host,
     /// Told how many of an experiment's runs are done.
     pub progress: &'a mut dyn FnMut(&Experiment, u64),
+    /// Draws plots; how is none of the laboratory's business.
+    pub draw: Draw<'a>,
     /// Ends the work early.
     pub stop: Stop<'a>,
 }
@@ -94,6 +102,9 @@ pub enum LabError {
     /// A table cannot be printed.
     #[error("the table cannot be printed: {0}")]
     Csv(#[source] std::io::Error),
+    /// The plot cannot be made of the rows.
+    #[error("the plot: {0}")]
+    Plot(String),
     /// Rows cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),

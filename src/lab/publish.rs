@@ -3,9 +3,11 @@
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
 use crate::files::{Commit, write_file};
-use crate::lab::{CELLS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS};
+use crate::lab::{
+    CELLS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
+};
+use crate::results::CsvFile;
 use crate::results::digest::write_digests;
-use crate::results::{CsvFile, RowSet, Schema};
 
 /// What was made.
 #[derive(Clone, Debug)]
@@ -47,6 +49,10 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         )?);
         files.extend([TABLE_CSV, TABLE_MD]);
     }
+    if let Some(plot) = reading.as_ref().and_then(|read| read.plot.as_ref()) {
+        commits.push(write_file(&folder.join(PLOT), plot.as_bytes())?);
+        files.push(PLOT);
+    }
     if experiment.clock() == ClockKind::Real {
         commits.push(write_digests(&folder, &files)?);
     }
@@ -62,19 +68,10 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
 /// What is read from the rows that were just written, from the files themselves.
 fn read_back(experiment: &Experiment, lab: &Lab<'_>) -> Result<Option<Reading>, LabError> {
     let readout = experiment.readout();
-    if readout.table.is_none() && readout.claims.is_empty() && readout.summary.is_none() {
+    let asks = readout.table.is_some() || readout.plot.is_some() || readout.summary.is_some();
+    if !asks && readout.claims.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Reading::of(experiment, &committed(experiment, lab)?)?))
-}
-
-/// The rows in an experiment's folder of results.
-pub(super) fn committed(experiment: &Experiment, lab: &Lab<'_>) -> Result<Measured, LabError> {
-    let folder = lab.folder(experiment);
-    let read =
-        |file: &str, columns: &[_]| RowSet::read_csv(&folder.join(file), Schema::Given(columns));
-    Ok(Measured {
-        cells: read(CELLS, &experiment.cell_columns())?,
-        turns: read(TURNS, &experiment.turn_columns())?,
-    })
+    let rows = Measured::read(experiment, &lab.folder(experiment))?;
+    Ok(Some(Reading::of(experiment, &rows, lab.draw)?))
 }

@@ -1,11 +1,13 @@
 //! From rows to what is read from them: the table, the fit, the claims.
 
+use std::path::Path;
+
 use crate::clock::ClockKind;
 use crate::experiment::{Experiment, RowKind};
-use crate::lab::{Lab, LabError};
+use crate::lab::{CELLS, Draw, Lab, LabError, TURNS};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;
-use crate::results::{Clocked, Figures, RowSet, Table};
+use crate::results::{Clocked, Figures, RowSet, Schema, Table, Words};
 
 /// The rows of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,48 @@ impl Measured {
         })?;
         Ok(Self { cells, turns })
     }
+
+    /// The rows in an experiment's folder of results.
+    ///
+    /// # Errors
+    /// [`LabError::Read`] where a file is not there, or does not hold such rows.
+    pub fn read(experiment: &Experiment, folder: &Path) -> Result<Self, LabError> {
+        let read = |file: &str, columns: &[_]| {
+            RowSet::read_csv(&folder.join(file), Schema::Given(columns))
+        };
+        Ok(Self {
+            cells: read(CELLS, &experiment.cell_columns())?,
+            turns: read(TURNS, &experiment.turn_columns())?,
+        })
+    }
+
+    /// The samples summed up, where the experiment asks for that.
+    ///
+    /// # Errors
+    /// [`LabError::Summary`] where it speaks of columns that the rows do not have.
+    pub fn summary(&self, experiment: &Experiment) -> Result<Option<RowSet>, LabError> {
+        let spec = experiment.readout().summary.as_ref();
+        Ok(spec.map(|spec| spec.of(&self.cells)).transpose()?)
+    }
+
+    /// The rows of this kind; `summary` is [`Measured::summary`].
+    #[must_use]
+    pub fn rows<'m>(&'m self, kind: RowKind, summary: Option<&'m RowSet>) -> &'m RowSet {
+        match kind {
+            RowKind::Cells => &self.cells,
+            RowKind::Turns => &self.turns,
+            RowKind::Summary => summary.unwrap_or(&self.cells),
+        }
+    }
+}
+
+/// Which clock made an experiment's rows.
+#[must_use]
+pub const fn clocked(experiment: &Experiment) -> Clocked {
+    match experiment.clock() {
+        ClockKind::Virtual => Clocked::Virtual,
+        ClockKind::Real => Clocked::Real,
+    }
 }
 
 /// The table of an experiment, as it is written.
@@ -53,6 +97,8 @@ pub struct Reading {
     pub summary: Option<String>,
     /// The table, where the experiment has one.
     pub table: Option<TableTexts>,
+    /// The plot as SVG, where the experiment has one.
+    pub plot: Option<String>,
     /// What became of each published number.
     pub claims: Vec<ClaimOutcome>,
 }
@@ -61,11 +107,14 @@ impl Reading {
     /// Reads what `experiment` asks for from its rows.
     ///
     /// # Errors
-    /// [`LabError::Table`] where the table cannot be made of them.
-    pub fn of(experiment: &Experiment, measured: &Measured) -> Result<Self, LabError> {
+    /// [`LabError::Table`] or [`LabError::Plot`] where one of the two cannot be made of them.
+    pub fn of(
+        experiment: &Experiment,
+        measured: &Measured,
+        draw: Draw<'_>,
+    ) -> Result<Self, LabError> {
         let readout = experiment.readout();
-        let summary = readout.summary.as_ref();
-        let summary = summary.map(|spec| spec.of(&measured.cells)).transpose()?;
+        let summary = measured.summary(experiment)?;
         let sources = RowSources {
             cells: &measured.cells,
             turns: Some(&measured.turns),
@@ -74,18 +123,10 @@ impl Reading {
         let settings = |path: &str| experiment.setting(path);
         let claims = evaluate(&readout.claims, sources, &settings);
         let table = readout.table.as_ref().map(|(spec, kind)| {
-            let rows = match kind {
-                RowKind::Cells => &measured.cells,
-                RowKind::Turns => &measured.turns,
-                RowKind::Summary => summary.as_ref().unwrap_or(&measured.cells),
-            };
-            let table = Table::build(spec, rows)?;
-            let clock = match experiment.clock() {
-                ClockKind::Virtual => Clocked::Virtual,
-                ClockKind::Real => Clocked::Real,
-            };
+            let table = Table::build(spec, measured.rows(*kind, summary.as_ref()))?;
             let notes = notes(experiment, &measured.cells, summary.as_ref());
-            let markdown = table.to_markdown(&Figures::ENGLISH, clock, &notes);
+            let shown = table.shown(&Figures::ENGLISH, clocked(experiment));
+            let markdown = shown.with_notes(notes).to_markdown();
             let rows = table.to_rows()?;
             let csv = csv_of(&rows)?;
             Ok::<_, LabError>(TableTexts {
@@ -97,6 +138,7 @@ impl Reading {
         Ok(Self {
             summary: summary.as_ref().map(csv_of).transpose()?,
             table: table.transpose()?,
+            plot: draw(experiment, measured)?,
             claims,
         })
     }
@@ -113,7 +155,7 @@ fn csv_of(rows: &RowSet) -> Result<String, LabError> {
 }
 
 /// Lines below the table: the fit, or why there is none; how samples were summed up.
-fn notes(experiment: &Experiment, cells: &RowSet, summary: Option<&RowSet>) -> Vec<String> {
+fn notes(experiment: &Experiment, cells: &RowSet, summary: Option<&RowSet>) -> Vec<Words> {
     let readout = experiment.readout();
     let summed = readout.summary.as_ref().zip(summary);
     let summed = summed.map(|(spec, rows)| spec.notes(rows));
@@ -126,5 +168,6 @@ fn notes(experiment: &Experiment, cells: &RowSet, summary: Option<&RowSet>) -> V
     });
     note.into_iter()
         .chain(summed.into_iter().flatten())
+        .map(Words::Author)
         .collect()
 }

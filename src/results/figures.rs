@@ -1,9 +1,11 @@
 //! How a reader sees a value: separators, signs and units.
 
+use std::borrow::Cow;
+
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::cell::{Cell, Kind};
-use super::decimal::{round_half_away, with_decimals};
+use super::decimal::{parse_decimal, round_half_away, with_decimals};
 
 /// Whether a number shows a plus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,95 @@ pub enum Sign {
     Amount,
     /// Plus or minus: the number is a change.
     Change,
+}
+
+/// The sign that a number is shown with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownSign {
+    /// None: a zero, or an amount above it.
+    None,
+    /// A change above zero.
+    Plus,
+    /// Anything below zero.
+    Minus,
+}
+
+/// What stands beside a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nothing; the column's heading may name a unit.
+    None,
+    /// The mark of US dollars.
+    Usd,
+    /// The mark of a factor.
+    Times,
+    /// The percent sign.
+    Percent,
+}
+
+/// A number as it is shown, rounded, with the decimals that are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// The number.
+    pub value: Decimal,
+    /// What stands beside it.
+    pub unit: Unit,
+    /// Whether it is a change.
+    pub sign: Sign,
+}
+
+/// What a cell says to a reader, before anybody's language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Figure<'c> {
+    /// Nothing was measured.
+    Missing,
+    /// Yes or no.
+    Flag(bool),
+    /// Words out of the rows.
+    Words(Cow<'c, str>),
+    /// A number.
+    Number(Amount),
+}
+
+impl Amount {
+    /// The sign that it is shown with: a zero has none.
+    #[must_use]
+    pub fn shown_sign(&self) -> ShownSign {
+        match self.sign {
+            _ if self.value.is_zero() => ShownSign::None,
+            _ if self.value.is_sign_negative() => ShownSign::Minus,
+            Sign::Change => ShownSign::Plus,
+            Sign::Amount => ShownSign::None,
+        }
+    }
+}
+
+impl<'c> Figure<'c> {
+    /// What `cell` says in a column of that kind: ratios and percentages are rounded here, once
+    /// for all languages.
+    #[must_use]
+    pub fn of(cell: &'c Cell, kind: Kind, sign: Sign) -> Self {
+        let value = match cell {
+            Cell::Missing => return Self::Missing,
+            Cell::Text(text) => return Self::Words(Cow::Borrowed(text)),
+            Cell::Flag(flag) => return Self::Flag(*flag),
+            // The decimals of money are those that it is printed with.
+            Cell::Usd(amount) => parse_decimal(&amount.to_string()),
+            Cell::Integer(_) | Cell::Decimal(_) => cell.to_decimal(),
+        };
+        let Some(value) = value else {
+            // A whole number too long for a decimal: its digits are still right.
+            return Self::Words(Cow::Owned(cell.to_string()));
+        };
+        let (value, unit) = match (kind, sign) {
+            (Kind::Usd, _) => (value, Unit::Usd),
+            (Kind::Ratio, _) => (ratio(value), Unit::Times),
+            (Kind::Percent, Sign::Change) => (round_half_away(value, 0), Unit::Percent),
+            (Kind::Percent, Sign::Amount) => (with_decimals(value, 1), Unit::Percent),
+            _ => (value, Unit::None),
+        };
+        Self::Number(Amount { value, unit, sign })
+    }
 }
 
 /// The marks of one language's figures.
@@ -48,45 +139,34 @@ impl Figures {
         flags: ["yes", "no"],
     };
 
-    /// The value of a cell in a column of that kind. Words are given as they are.
+    /// A figure in these marks. Words are given as they are.
     #[must_use]
-    pub fn show(&self, cell: &Cell, kind: Kind, sign: Sign) -> String {
-        match (cell, cell.to_decimal()) {
-            (Cell::Missing, _) => self.missing.to_owned(),
-            (Cell::Text(text), _) => text.clone(),
-            (Cell::Flag(flag), _) => self.flags[usize::from(!*flag)].to_owned(),
-            (Cell::Usd(amount), Some(value)) => self.number(
-                value,
-                &unsigned(&amount.to_string()),
-                [self.dollar, ""],
-                sign,
-            ),
-            (_, Some(value)) => self.number_of(value, kind, sign),
-            // A whole number too long for a decimal: its digits are still right.
-            (_, None) => cell.to_string(),
+    pub fn say(&self, figure: &Figure<'_>) -> String {
+        match figure {
+            Figure::Missing => self.missing.to_owned(),
+            Figure::Words(words) => words.clone().into_owned(),
+            Figure::Flag(flag) => self.flags[usize::from(!*flag)].to_owned(),
+            Figure::Number(amount) => {
+                let marks = match amount.unit {
+                    Unit::None => ["", ""],
+                    Unit::Usd => [self.dollar, ""],
+                    Unit::Times => ["", self.times],
+                    Unit::Percent => ["", self.percent],
+                };
+                self.number(amount, marks)
+            }
         }
     }
 
-    fn number_of(&self, value: Decimal, kind: Kind, sign: Sign) -> String {
-        let (rounded, marks) = match (kind, sign) {
-            (Kind::Ratio, _) => (ratio(value), ["", self.times]),
-            (Kind::Percent, Sign::Change) => (round_half_away(value, 0), ["", self.percent]),
-            (Kind::Percent, Sign::Amount) => (with_decimals(value, 1), ["", self.percent]),
-            _ => (value, ["", ""]),
-        };
-        self.number(rounded, &unsigned(&rounded.to_string()), marks, sign)
-    }
-
     /// Puts sign, marks and separators around plain digits.
-    fn number(&self, value: Decimal, digits: &str, marks: [&str; 2], sign: Sign) -> String {
-        let sign = match sign {
-            _ if value.is_zero() => "",
-            _ if value.is_sign_negative() => self.minus,
-            Sign::Change => "+",
-            Sign::Amount => "",
+    fn number(&self, amount: &Amount, [before, after]: [&str; 2]) -> String {
+        let sign = match amount.shown_sign() {
+            ShownSign::None => "",
+            ShownSign::Plus => "+",
+            ShownSign::Minus => self.minus,
         };
-        let [before, after] = marks;
-        format!("{sign}{before}{}{after}", self.grouped(digits))
+        let digits = amount.value.abs().to_string();
+        format!("{sign}{before}{}{after}", self.grouped(&digits))
     }
 
     fn grouped(&self, digits: &str) -> String {
@@ -109,10 +189,6 @@ impl Figures {
     }
 }
 
-fn unsigned(number: &str) -> String {
-    number.trim_start_matches('-').to_owned()
-}
-
 /// One decimal, or two significant digits where one decimal would say next to nothing.
 fn ratio(value: Decimal) -> Decimal {
     if value.is_zero() || value.abs() >= Decimal::new(1, 1) {
@@ -129,7 +205,7 @@ mod tests {
     use crate::results::parse_decimal;
 
     fn show(kind: Kind, sign: Sign, text: &str) -> String {
-        Figures::ENGLISH.show(&kind.parse(text).unwrap(), kind, sign)
+        Figures::ENGLISH.say(&Figure::of(&kind.parse(text).unwrap(), kind, sign))
     }
 
     #[test]
@@ -164,7 +240,7 @@ mod tests {
     #[test]
     fn the_extremes_of_money_keep_all_digits() {
         let least = Cell::Usd(PicoUsd::from_pico(i64::MIN));
-        let shown = Figures::ENGLISH.show(&least, Kind::Usd, Sign::Amount);
+        let shown = Figures::ENGLISH.say(&Figure::of(&least, Kind::Usd, Sign::Amount));
         assert_eq!(shown, "−$9,223,372.036854775808");
     }
 }

@@ -2,45 +2,25 @@
 
 use std::fmt::Write as _;
 
-use super::cell::Cell;
-use super::figures::Figures;
-use super::table::Table;
+use unicode_width::UnicodeWidthStr;
 
-/// Which clock made a table's milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clocked {
-    /// The virtual clock: exact and repeatable.
-    Virtual,
-    /// The machine's clock.
-    Real,
-}
+use super::shown::{Align, Direction, Shown, Words};
 
-impl Clocked {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Virtual => "virtual",
-            Self::Real => "real",
-        }
-    }
-}
+/// The narrowest column of which Markdown knows the alignment.
+const LEAST_WIDTH: usize = 3;
 
-impl Table {
-    /// The table as a reader sees it: caption, table, the clock and the number of rows, notes.
+impl Shown {
+    /// The table as Markdown: caption, table, the clock and the number of rows, notes.
     #[must_use]
-    pub fn to_markdown(&self, figures: &Figures, clock: Clocked, notes: &[String]) -> String {
-        let grid = self.grid(figures);
+    pub fn to_markdown(&self) -> String {
+        let grid = self.grid();
+        let width_of = |index: usize| grid.iter().map(|row| width(&row[index])).max();
         let widths: Vec<usize> = (0..self.headings.len())
-            .map(|index| {
-                grid.iter()
-                    .map(|row| width(&row[index]))
-                    .max()
-                    .unwrap_or(0)
-                    .max(3)
-            })
+            .map(|index| width_of(index).unwrap_or(0).max(LEAST_WIDTH))
             .collect();
         let mut text = String::new();
-        if !self.caption.is_empty() {
-            let _ = writeln!(text, "{}\n", one_line(&self.caption));
+        if !self.caption.text().is_empty() {
+            let _ = writeln!(text, "{}\n", self.markdown(&self.caption));
         }
         for (index, row) in grid.iter().enumerate() {
             text.push_str(&self.line(row, &widths));
@@ -48,44 +28,44 @@ impl Table {
                 text.push_str(&self.rule(&widths));
             }
         }
-        let _ = writeln!(text, "\nclock: {}; rows: {}", clock.name(), self.rows.len());
-        for note in notes {
-            let _ = writeln!(text, "\n{}", one_line(note));
+        for line in &self.below {
+            let _ = writeln!(text, "\n{}", self.markdown(line));
         }
         text
     }
 
-    /// Headings and cells as they are shown, escaped.
-    fn grid(&self, figures: &Figures) -> Vec<Vec<String>> {
-        let headings = self.headings.iter().map(|heading| escape(&heading.text));
-        let mut grid = vec![headings.collect::<Vec<_>>()];
-        for row in self.rows.rows() {
-            let columns = row.iter().zip(self.rows.columns()).zip(&self.headings);
-            let shown = columns.map(|((cell, column), heading)| {
-                let shown = figures.show(cell, column.kind, heading.sign);
-                if matches!(cell, Cell::Text(_)) {
-                    escape(&shown)
-                } else {
-                    shown
-                }
-            });
-            grid.push(shown.collect());
-        }
-        grid
+    /// Headings and cells, escaped.
+    fn grid(&self) -> Vec<Vec<String>> {
+        let rows = std::iter::once(&self.headings).chain(&self.rows);
+        rows.map(|row| row.iter().map(|words| self.markdown(words)).collect())
+            .collect()
     }
 
-    fn is_right_aligned(&self, index: usize) -> bool {
-        self.rows.columns()[index].kind.is_number()
+    fn markdown(&self, words: &Words) -> String {
+        let rtl = self.direction == Direction::RightToLeft;
+        match words {
+            // A sign or a mark before a number would jump behind it.
+            Words::Figure(text) if rtl && !text.chars().all(char::is_numeric) => {
+                format!("\u{2066}{text}\u{2069}")
+            }
+            // Whoever guesses the direction by the first letter has to guess right.
+            Words::Own(text) if rtl && text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                format!("\u{200f}{text}")
+            }
+            Words::Figure(text) | Words::Own(text) => text.clone(),
+            Words::Author(text) => one_line(text),
+            Words::Data(text) if rtl => format!("\u{2068}{}\u{2069}", escape(text)),
+            Words::Data(text) => escape(text),
+        }
     }
 
     fn line(&self, cells: &[String], widths: &[usize]) -> String {
         let mut line = String::from("|");
-        for (index, (cell, full)) in cells.iter().zip(widths).enumerate() {
-            let padding = " ".repeat(full - width(cell));
-            let _ = if self.is_right_aligned(index) {
-                write!(line, " {padding}{cell} |")
-            } else {
-                write!(line, " {cell}{padding} |")
+        for ((cell, full), align) in cells.iter().zip(widths).zip(&self.aligned) {
+            let padding = " ".repeat(full.saturating_sub(width(cell)));
+            let _ = match align {
+                Align::Right => write!(line, " {padding}{cell} |"),
+                Align::Start => write!(line, " {cell}{padding} |"),
             };
         }
         line + "\n"
@@ -93,20 +73,20 @@ impl Table {
 
     fn rule(&self, widths: &[usize]) -> String {
         let mut line = String::from("|");
-        for (index, full) in widths.iter().enumerate() {
+        for (full, align) in widths.iter().zip(&self.aligned) {
             let dashes = "-".repeat(*full);
-            let _ = if self.is_right_aligned(index) {
-                write!(line, " {}: |", &dashes[1..])
-            } else {
-                write!(line, " {dashes} |")
+            let _ = match align {
+                Align::Right => write!(line, " {}: |", &dashes[1..]),
+                Align::Start => write!(line, " {dashes} |"),
             };
         }
         line + "\n"
     }
 }
 
+/// How many columns of a terminal the text takes.
 fn width(text: &str) -> usize {
-    text.chars().count()
+    text.width()
 }
 
 /// Words as one cell of a Markdown table shows them letter by letter: nothing in them is taken for
@@ -126,7 +106,10 @@ pub fn escape(text: &str) -> String {
             // Inside a word an underscore is a letter: `max_turns_exceeded` stays readable.
             '_' if is_inside_word(&letters, index) => escaped.push('_'),
             '|' | '`' | '*' | '_' | '~' | '[' | ']' | '\\' | '$' => escaped.extend(['\\', letter]),
-            _ if is_invisible(letter) => escaped.push_str(&spelled_out(letter)),
+            _ if is_invisible(letter) => {
+                escaped.push('\\');
+                escaped.push_str(&spelled_out(letter));
+            }
             _ => escaped.push(letter),
         }
     }
@@ -142,6 +125,7 @@ fn one_line(text: &str) -> String {
         }
         for letter in word.chars() {
             if is_invisible(letter) {
+                line.push('\\');
                 line.push_str(&spelled_out(letter));
             } else {
                 line.push(letter);
@@ -149,6 +133,20 @@ fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// The text with every letter that cannot be seen spelled out, as in `\u{202e}`.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut seen = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_invisible(letter) && letter != '\n' {
+            seen.push_str(&spelled_out(letter));
+        } else {
+            seen.push(letter);
+        }
+    }
+    seen
 }
 
 fn is_inside_word(letters: &[char], index: usize) -> bool {
@@ -168,7 +166,7 @@ fn is_invisible(letter: char) -> bool {
 }
 
 fn spelled_out(letter: char) -> String {
-    format!("\\\\u{{{:x}}}", u32::from(letter))
+    format!("\\u{{{:x}}}", u32::from(letter))
 }
 
 #[cfg(test)]
@@ -176,7 +174,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::results::{Filter, RowSet, Schema, Show, TableColumn, TableSpec};
+    use crate::results::{
+        Clocked, Figures, Filter, RowSet, Schema, Show, Table, TableColumn, TableSpec,
+    };
 
     fn table(csv: &str, columns: &[(&str, &str, Show)], notes: &[String]) -> String {
         let rows = RowSet::from_reader("x", csv.as_bytes(), Schema::ByName).unwrap();
@@ -191,7 +191,9 @@ mod tests {
             filter: Filter::default(),
         };
         let table = Table::build(&spec, &rows).unwrap();
-        table.to_markdown(&Figures::ENGLISH, Clocked::Virtual, notes)
+        let notes = notes.iter().cloned().map(Words::Author);
+        let shown = table.shown(&Figures::ENGLISH, Clocked::Virtual);
+        shown.with_notes(notes).to_markdown()
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod fit;
 mod markdown;
 mod read;
 mod rows;
+mod shown;
 pub mod stats;
 pub mod summary;
 mod table;
@@ -22,11 +23,12 @@ mod write;
 
 pub use cell::{Cell, Kind, NotOfKind};
 pub use decimal::{parse_decimal, round_half_away};
-pub use figures::{Figures, Sign};
+pub use figures::{Amount, Figure, Figures, ShownSign, Sign, Unit};
 pub use filter::{Condition, Filter, FilterError};
-pub use markdown::{Clocked, escape};
+pub use markdown::{escape, visible};
 pub use read::{ReadError, ReadProblem, Schema};
 pub use rows::{Column, RowSet, RowsError, UnknownColumn};
+pub use shown::{Align, Clocked, Direction, Shown, Wording, Words};
 pub use table::{Show, Table, TableColumn, TableError, TableSpec};
 pub use write::CsvFile;
 

@@ -105,6 +105,14 @@ impl SummarySpec {
             "`low_` and `high_`: {percent} % interval of the median, by bootstrap ({resamples} \
              draws, seed {seed})"
         )];
+        let few = Self::too_few(summary).into_iter();
+        notes.extend(few.map(|error| format!("no interval where {error}")));
+        notes
+    }
+
+    /// Why there is no interval, for each number of samples that is too small for one.
+    #[must_use]
+    pub fn too_few(summary: &RowSet) -> Vec<NoStatistic> {
         let counts = summary.cells(N).into_iter().flatten();
         let counts: BTreeSet<usize> = counts
             .filter_map(|count| count.to_string().parse().ok())
@@ -113,8 +121,7 @@ impl SummarySpec {
             let sample = Sample::new(vec![0.0; n]).ok()?;
             sample.median_interval(Bootstrap::default()).err()
         });
-        notes.extend(few.map(|error: NoStatistic| format!("no interval where {error}")));
-        notes
+        few.collect()
     }
 }
 

@@ -52,16 +52,9 @@ pub struct TableSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub(super) caption: String,
-    pub(super) headings: Vec<Heading>,
+    pub(super) headings: Vec<TableColumn>,
     /// Computed values with all their digits, so that they are rounded once.
     pub(super) rows: RowSet,
-}
-
-/// What stands above a column, and whether its numbers are changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Heading {
-    pub(super) text: String,
-    pub(super) sign: Sign,
 }
 
 /// Why a table cannot be made from the rows.
@@ -98,10 +91,7 @@ impl Table {
             let cells: Vec<&Cell> = picked.iter().map(|row| &row[index]).collect();
             columns.push(wanted.show.column(source));
             values.push(wanted.show.values(&cells));
-            headings.push(Heading {
-                text: wanted.heading.clone(),
-                sign: wanted.show.sign(),
-            });
+            headings.push(wanted.clone());
         }
         let mut table = RowSet::new(columns)?;
         for row in 0..picked.len() {
@@ -145,7 +135,9 @@ impl Show {
         }
     }
 
-    const fn sign(self) -> Sign {
+    /// Whether its numbers are changes.
+    #[must_use]
+    pub const fn sign(self) -> Sign {
         match self {
             Self::Value | Self::TimesFirst | Self::ShareOfTotal => Sign::Amount,
             Self::PercentOverFirst | Self::MoreThanFirst => Sign::Change,

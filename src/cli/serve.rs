@@ -141,13 +141,18 @@ async fn tell(log: Log) {
     let mut news = log.subscribe();
     loop {
         match news.recv().await {
-            Ok(exchange) => output::note(exchange),
+            Ok(exchange) => output::note(one_line(&exchange.to_string())),
             Err(RecvError::Lagged(missed)) => {
                 output::note(format_args!("… {missed} exchanges not shown"));
             }
             Err(RecvError::Closed) => return,
         }
     }
+}
+
+/// A line is one exchange, whatever the names of a request have in them.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 #[expect(

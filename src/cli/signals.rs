@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM, which end work that can be ended.
+//! SIGINT, SIGTERM and SIGHUP, which end work that can be ended.
 
 use std::io;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Interrupt {
     }
 }
 
-/// Listens for SIGINT and SIGTERM from this call on; the future is the name of the first. It is
+/// Listens for SIGINT, SIGTERM and SIGHUP from this call on; the future is the name of the first. It is
 /// for calls within a runtime.
 pub(super) fn interrupted() -> impl Future<Output = &'static str> {
     let signals = Signals::register();
@@ -53,11 +53,13 @@ pub(super) fn interrupted() -> impl Future<Output = &'static str> {
     }
 }
 
-/// SIGINT and SIGTERM, heard from when they are registered.
+/// SIGINT, SIGTERM and SIGHUP, heard from when they are registered.
 #[cfg(unix)]
 struct Signals {
     int: tokio::signal::unix::Signal,
     term: tokio::signal::unix::Signal,
+    /// The terminal or the connection is gone, and nobody is left to end what was started.
+    hup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
@@ -67,6 +69,7 @@ impl Signals {
         Ok(Self {
             int: signal(SignalKind::interrupt())?,
             term: signal(SignalKind::terminate())?,
+            hup: signal(SignalKind::hangup())?,
         })
     }
 
@@ -74,6 +77,7 @@ impl Signals {
         tokio::select! {
             _ = self.int.recv() => "SIGINT",
             _ = self.term.recv() => "SIGTERM",
+            _ = self.hup.recv() => "SIGHUP",
         }
     }
 }

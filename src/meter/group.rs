@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use super::strays;
 use crate::clock::{Clock, RealClock, Signal};
 
 /// How long a command has to end when it is asked to, before it is made to.
@@ -28,8 +29,10 @@ impl Group {
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         #[cfg(unix)]
         command.process_group(0);
+        let mark = strays::mark();
+        command.env(strays::VARIABLE, &mark);
         let child = command.kill_on_drop(true).spawn()?;
-        let members = Members::led_by(&child);
+        let members = Members::led_by(&child, mark);
         Ok(Self { child, members })
     }
 
@@ -81,37 +84,46 @@ enum Kindly {
     Force,
 }
 
-/// The processes of a group; none where the system has no groups, or once they are forgotten.
+/// The processes of a group, and those that left it; none where the system has no groups, or once
+/// they are forgotten.
 #[derive(Debug)]
 struct Members {
     #[cfg(unix)]
     group: Option<rustix::process::Pid>,
+    #[cfg(unix)]
+    mark: String,
 }
 
 #[cfg(unix)]
 impl Members {
-    fn led_by(child: &Child) -> Self {
+    fn led_by(child: &Child, mark: String) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Self {
             group: id.and_then(rustix::process::Pid::from_raw),
+            mark,
         }
     }
 
     /// Those who are gone already cannot be told, and need not be.
     fn tell(&self, kindly: Kindly) {
-        use rustix::process::{Signal, kill_process_group};
+        use rustix::process::{Pid, Signal, kill_process, kill_process_group};
         let signal = match kindly {
             Kindly::Ask => Signal::TERM,
             Kindly::Force => Signal::KILL,
         };
-        if let Some(group) = self.group {
-            let _ = kill_process_group(group, signal);
+        let Some(group) = self.group else { return };
+        let _ = kill_process_group(group, signal);
+        for stray in strays::marked(&self.mark)
+            .into_iter()
+            .filter_map(Pid::from_raw)
+        {
+            let _ = kill_process(stray, signal);
         }
     }
 
     fn are_there(&self) -> bool {
         let there = |group| rustix::process::test_kill_process_group(group).is_ok();
-        self.group.is_some_and(there)
+        self.group.is_some_and(there) || !strays::marked(&self.mark).is_empty()
     }
 
     /// The number of a group that is gone may be given to another.
@@ -122,7 +134,7 @@ impl Members {
 
 #[cfg(not(unix))]
 impl Members {
-    const fn led_by(_child: &Child) -> Self {
+    fn led_by(_child: &Child, _mark: String) -> Self {
         Self {}
     }
 

@@ -5,13 +5,14 @@
 //! how the command ended and what the endpoint saw. Nothing of the agent is changed or known.
 //!
 //! The command has a process group of its own, and the group is ended with it. A process that
-//! leaves the group, as a daemon does, is out of reach.
+//! leaves the group, as a daemon does, is found again on Linux by a mark in its environment.
 
 mod columns;
 mod command;
 mod group;
 mod invoice;
 mod script;
+mod strays;
 mod tail;
 mod time;
 mod variables;

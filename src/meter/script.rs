@@ -6,12 +6,16 @@ use std::sync::Arc;
 use crate::scenario::{AnyScenario, Scenario, ScenarioError};
 use crate::server::Script;
 
-/// The script that `reference` names: one of the `any-*` scenarios, or else what
-/// [`Scenario::load`] finds by it from `base`.
+/// The script that `reference` names: a file where it ends in `.toml`; one of the `any-*`
+/// scenarios; or else what [`Scenario::load`] finds by that name from `base`.
 ///
 /// # Errors
 /// There is no such scenario, or it cannot be used.
 pub fn script(reference: &str, base: &Path) -> Result<Script, ScenarioError> {
+    let file = Path::new(reference);
+    if file.extension().is_some_and(|ending| ending == "toml") {
+        return Ok(Script::Written(Arc::new(Scenario::read(file)?)));
+    }
     script_by(reference, |name| Scenario::load(name, base))
 }
 

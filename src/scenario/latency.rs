@@ -65,6 +65,9 @@ pub enum LatencyError {
     /// A parameter is negative, too large or not a number.
     #[error("{0} must be a number from 0 to {1}")]
     OutOfRange(&'static str, u32),
+    /// The shape of a gamma distribution is none.
+    #[error("the shape must be a number from {LEAST_SHAPE} to {MOST_SHAPE}")]
+    Shape,
     /// There is nothing to draw from.
     #[error("at least one sample is needed, and at most {MOST_SAMPLES}")]
     Samples,
@@ -100,9 +103,9 @@ impl Latency {
     /// [`LatencyError`] where a parameter is out of range; a shape of 0 is.
     pub fn gamma(mean_ms: f64, shape: f64, seed: u64) -> Result<Self, LatencyError> {
         within("mean_ms", mean_ms, MOST_MEDIAN_MS)?;
-        within("shape", shape, MOST_SHAPE)?;
+        within("shape", shape, MOST_SHAPE).map_err(|_| LatencyError::Shape)?;
         if shape < LEAST_SHAPE {
-            return Err(LatencyError::OutOfRange("shape", MOST_SHAPE));
+            return Err(LatencyError::Shape);
         }
         Ok(Self::Gamma {
             mean_ms,
@@ -125,10 +128,11 @@ impl Latency {
     /// How long the reply of turn `turn` (from 0) takes, to the microsecond.
     #[must_use]
     pub fn of_turn(&self, turn: u32) -> Duration {
-        self.draw(u64::from(turn))
+        self.draw(0, u64::from(turn))
     }
 
-    fn draw(&self, stream: u64) -> Duration {
+    fn draw(&self, request: u64, stream: u64) -> Duration {
+        let rng = |seed: u64, stream| rng(seed ^ request, stream);
         match self {
             Self::None => Duration::ZERO,
             Self::Constant { ms } => Duration::from_millis(*ms),
@@ -194,6 +198,15 @@ fn within(name: &'static str, value: f64, most: u32) -> Result<(), LatencyError>
     Err(LatencyError::OutOfRange(name, most))
 }
 
+/// Which reply a time is drawn for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Draw {
+    /// The turn, from 0.
+    pub turn: u32,
+    /// Tells apart the requests of many conversations; 0 in process, where there is one.
+    pub request: u64,
+}
+
 impl Pace {
     /// No time at all.
     pub const NONE: Self = Self {
@@ -201,16 +214,17 @@ impl Pace {
         per_token: Latency::None,
     };
 
-    /// Until the first token of turn `turn` (from 0).
+    /// Until the first token.
     #[must_use]
-    pub fn ttft(&self, turn: u32) -> Duration {
-        self.ttft.of_turn(turn)
+    pub fn ttft(&self, draw: Draw) -> Duration {
+        self.ttft.draw(draw.request, u64::from(draw.turn))
     }
 
-    /// For the `tokens` tokens of the reply of turn `turn`, all together.
+    /// For the `tokens` tokens of the reply, all together.
     #[must_use]
-    pub fn writing(&self, turn: u32, tokens: u64) -> Duration {
-        let each = self.per_token.draw(TOKEN_STREAM | u64::from(turn));
+    pub fn writing(&self, draw: Draw, tokens: u64) -> Duration {
+        let stream = TOKEN_STREAM | u64::from(draw.turn);
+        let each = self.per_token.draw(draw.request, stream);
         let us = u64::try_from(each.as_micros()).unwrap_or(u64::MAX);
         Duration::from_micros(us.saturating_mul(tokens))
     }
@@ -218,7 +232,8 @@ impl Pace {
     /// The whole reply of turn `turn`.
     #[must_use]
     pub fn of_turn(&self, turn: u32, tokens: u64) -> Duration {
-        self.ttft(turn).saturating_add(self.writing(turn, tokens))
+        let draw = Draw { turn, request: 0 };
+        self.ttft(draw).saturating_add(self.writing(draw, tokens))
     }
 }
 
@@ -360,6 +375,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_request_takes_a_time_of_its_own_and_the_same_again() {
+        let pace: Pace = "ttft=log_normal(60ms,0.8),per_token=1ms,seed=7"
+            .parse()
+            .unwrap();
+        let time = |request| pace.ttft(Draw { turn: 0, request });
+        assert_ne!(time(1), time(2));
+        assert_eq!(time(1), time(1));
+        let first = Draw::default();
+        let whole = pace.ttft(first) + pace.writing(first, 10);
+        assert_eq!(pace.of_turn(0, 10), whole);
+    }
+
+    #[test]
     fn a_turn_has_one_latency_whatever_was_drawn_before() {
         let latency = Latency::log_normal(800.0, 0.5, 7).unwrap();
         let forwards: Vec<_> = (0..50).map(|turn| latency.of_turn(turn)).collect();
@@ -422,7 +450,13 @@ mod tests {
     #[test]
     fn a_reply_takes_its_first_token_and_then_each_token() {
         let pace: Pace = "ttft=200ms,per_token=2.5ms".parse().unwrap();
-        assert_eq!(pace.ttft(3), Duration::from_millis(200));
+        assert_eq!(
+            pace.ttft(Draw {
+                turn: 3,
+                request: 0
+            }),
+            Duration::from_millis(200)
+        );
         assert_eq!(pace.of_turn(3, 10), Duration::from_millis(225));
         assert_eq!(
             Pace::from(Latency::Constant { ms: 5 })

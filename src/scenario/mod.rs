@@ -18,7 +18,7 @@ pub use self::any::{
     AnyReply, AnyScenario, DeclaredTool, GivenCalls, answer_by_tool, is_answering_tool,
 };
 pub use self::fault::{Fault, FaultKind, RetryAfter};
-pub use self::latency::{Latency, LatencyError, Pace};
+pub use self::latency::{Draw, Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
 pub use self::spec::{SpecError, parse_limit};
 

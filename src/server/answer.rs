@@ -13,10 +13,10 @@ use super::stream::{Ending, Stream, Timing};
 use super::{CREATED, Limits};
 use crate::clock;
 use crate::message::{FinishReason, to_json};
-use crate::provider::wire::{Choice, Completion, Delivery, WireUsage};
+use crate::provider::wire::{Choice, Completion, Delivery, Parallel, ToolChoice, WireUsage};
 use crate::provider::{Reply, reply_with};
 use crate::scenario::{
-    Answer, AnyReply, DeclaredTool, Fault, FaultKind, RetryAfter, Said, UsageOverride,
+    Answer, AnyReply, DeclaredTool, Draw, Fault, FaultKind, RetryAfter, Said, UsageOverride,
     answer_by_tool,
 };
 
@@ -46,8 +46,11 @@ pub(super) fn reply(
             }));
             answer
         }
-        Script::Any(any) => of_any(any.reply(turn, &tools, seed), &tools, &mut oddities),
-        Script::Given(given) => of_any(given.reply(turn, &tools, seed), &tools, &mut oddities),
+        Script::Any(any) => {
+            let tools = allowed(&tools, &received.incoming.choice);
+            of_any(any.reply(turn, &tools, seed), received, &mut oddities)
+        }
+        Script::Given(given) => of_any(given.reply(turn, &tools, seed), received, &mut oddities),
     };
     let prompt_tokens = received.messages_tokens + received.tools_tokens;
     let most = received.incoming.max_completion_tokens;
@@ -68,16 +71,31 @@ fn give_as_wanted(said: &mut Said, turn: u32, tools: &[DeclaredTool<'_>]) {
 }
 
 /// A reply that was made up for the tools of a request, and what was odd about making it up.
-fn of_any(reply: AnyReply, tools: &[DeclaredTool<'_>], oddities: &mut Vec<Oddity>) -> Answer {
-    if tools.is_empty() {
+fn of_any(reply: AnyReply, received: &Received, oddities: &mut Vec<Oddity>) -> Answer {
+    if received.incoming.functions().next().is_none() {
         oddities.push(Oddity::NoTools);
     }
     let unsure = reply.unsure.into_iter();
     oddities.extend(unsure.map(|tool| Oddity::NoValidArguments { tool }));
+    let mut said = reply.said;
+    if received.incoming.parallel == Parallel::Forbidden {
+        said.tool_calls.truncate(1);
+    }
     Answer {
-        said: reply.said,
+        said,
         usage: UsageOverride::default(),
     }
+}
+
+/// The tools that the request lets a reply call. A scenario for any tools keeps to it, as a model
+/// does; a written one says what it says.
+fn allowed<'t>(tools: &[DeclaredTool<'t>], choice: &ToolChoice) -> Vec<DeclaredTool<'t>> {
+    let allows = |tool: &&DeclaredTool<'_>| match choice {
+        ToolChoice::Free => true,
+        ToolChoice::None => false,
+        ToolChoice::Named(name) => tool.name == name,
+    };
+    tools.iter().filter(allows).copied().collect()
 }
 
 fn completion(said: &Said, memo: &Memo) -> u64 {
@@ -237,9 +255,9 @@ fn retry_header(retry: RetryAfter) -> (&'static str, String) {
 }
 
 /// The timing of a reply of so many tokens at a turn.
-pub(super) fn timing(pace: &crate::scenario::Pace, turn: u32, tokens: u64) -> Timing {
+pub(super) fn timing(pace: &crate::scenario::Pace, draw: Draw, tokens: u64) -> Timing {
     Timing {
-        first: pace.ttft(turn),
-        writing: pace.writing(turn, tokens),
+        first: pace.ttft(draw),
+        writing: pace.writing(draw, tokens),
     }
 }

@@ -13,7 +13,7 @@ use super::answer::{self, Answered};
 use super::body::{Record, Watch};
 use super::config::{Config, Script};
 use super::connections::Busy;
-use super::exchange::Asked;
+use super::exchange::{Asked, BodyHash};
 use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
 use super::memo::{Memo, hash};
@@ -23,7 +23,7 @@ use super::socket;
 use super::stream::Stream;
 use super::{FAULT_HEADER, LATENCY_HEADER, TurnIndex};
 use crate::clock::{Clock, RealClock, Signal};
-use crate::scenario::{Fault, FaultKind, Pace};
+use crate::scenario::{Draw, Fault, FaultKind, Pace};
 
 /// What all connections of a server share.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub(super) struct Shared {
 
 /// From this size on, a body is understood on a thread of its own, in bytes.
 const LARGE: usize = 64 << 10;
+/// A body so many times as large as the largest one is not waited for.
+const HOPELESS: usize = 16;
 /// How many large bodies are understood at once.
 const MOST_LARGE: usize = 2;
 
@@ -118,8 +120,10 @@ impl Shared {
             return true;
         };
         let shown = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
-        let shown = shown.and_then(|value| value.strip_prefix(b"Bearer "));
-        shown.is_some_and(|shown| hash(shown) == hash(key.as_bytes()))
+        let shown = shown.and_then(|value| value.split_at_checked(b"Bearer ".len()));
+        // The word is not case-sensitive (RFC 9110, section 11.1); the key is.
+        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"Bearer "));
+        shown.is_some_and(|(_, shown)| hash(shown) == hash(key.as_bytes()))
     }
 
     async fn received(&self, body: Bytes) -> Result<Arc<Received>, Refusal> {
@@ -210,10 +214,16 @@ impl Asking<'_> {
         let most = limits.body_bytes;
         let announced = body.size_hint().lower();
         let too_large = usize::try_from(announced).map_or(true, |bytes| bytes > most);
-        if too_large && self.headers.contains_key(EXPECT) {
+        let hopeless = usize::try_from(announced).map_or(true, |bytes| bytes / HOPELESS > most);
+        if too_large && self.headers.contains_key(EXPECT) || hopeless {
             return Err(oversize(most));
         }
-        let late = |_| Refusal::invalid(408, "request_timeout", "the body came too slowly");
+        let late = |_| {
+            if too_large {
+                return oversize(most);
+            }
+            Refusal::invalid(408, "request_timeout", "the body came too slowly")
+        };
         let read = self.gather(body);
         timeout(limits.body_time, read).await.map_err(late)?
     }
@@ -262,7 +272,8 @@ impl Asking<'_> {
         let run = ledger::key(self.run, script.name());
         let seat = self.shared.ledger.seat(&run, received, self.path());
         let turn = seat.turns.by(self.shared.config.turn_index);
-        let fault = self.fault(&understood, turn, seat.attempt);
+        let attempt = seat.attempt;
+        let fault = self.fault(&understood, turn, attempt);
         let place = (turn, self.shared.config.seed);
         let (reply, odd) = answer::reply(script, received, place, &self.shared.memo);
         if fault.is_none() {
@@ -286,7 +297,11 @@ impl Asking<'_> {
             ending.reset();
             return Err(Reset);
         }
-        let timing = answer::timing(self.pace(&understood), turn, reply.usage.completion_tokens);
+        let draw = Draw {
+            turn,
+            request: attempt_number(received.body, attempt),
+        };
+        let timing = answer::timing(self.pace(&understood), draw, reply.usage.completion_tokens);
         let delivery = received.incoming.delivery;
         let answered = Answered {
             stream: Stream {
@@ -368,6 +383,12 @@ fn asked(understood: &Understood, seat: Seat, turn: u32) -> Asked {
         results: seat.results,
         oddities: seat.oddities,
     }
+}
+
+/// Tells the attempts at all requests apart, so that each takes a time of its own where times are
+/// drawn.
+fn attempt_number(body: BodyHash, attempt: u32) -> u64 {
+    u64::try_from(body.0 & u128::from(u64::MAX)).unwrap_or(0) ^ u64::from(attempt)
 }
 
 fn oversize(most: usize) -> Refusal {

@@ -165,6 +165,12 @@ impl Run {
             let names = names.map(|name| cut_text(name)).collect();
             oddities.push(Oddity::UnknownParameters { names });
         }
+        let media = received.incoming.media();
+        if !media.is_empty() {
+            let kinds = media.into_iter().take(MOST_LISTED);
+            let kinds = kinds.map(cut_text).collect();
+            oddities.push(Oddity::MediaCountedAsText { kinds });
+        }
         oddities.truncate(MOST_LISTED);
         let messages_kept = view.kept;
         let (opening, found) = (view.opening, view.results());

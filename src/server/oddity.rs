@@ -49,6 +49,11 @@ pub enum Oddity {
         /// Their names in the order received.
         names: Vec<String>,
     },
+    /// Content that is no text is counted as one.
+    MediaCountedAsText {
+        /// Its kinds, as the request names them.
+        kinds: Vec<String>,
+    },
     /// The script calls a tool that the request does not declare.
     UndeclaredTool {
         /// The tool's name.
@@ -77,6 +82,7 @@ impl Oddity {
             Self::ResultsOutOfOrder { .. } => "results_out_of_order",
             Self::HistoryRewritten { .. } => "history_rewritten",
             Self::UnknownParameters { .. } => "unknown_parameters",
+            Self::MediaCountedAsText { .. } => "media_counted_as_text",
             Self::UndeclaredTool { .. } => "undeclared_tool",
             Self::NoTools => "no_tools",
             Self::NoValidArguments { .. } => "no_valid_arguments",
@@ -114,6 +120,11 @@ impl fmt::Display for Oddity {
             Self::UnknownParameters { names } => {
                 write!(f, "unknown parameters: {}", names.join(", "))
             }
+            Self::MediaCountedAsText { kinds } => write!(
+                f,
+                "{} is counted as the text that it was sent as, which no provider bills so",
+                kinds.join(", ")
+            ),
             Self::UndeclaredTool { name } => {
                 write!(
                     f,
@@ -136,5 +147,17 @@ fn show_disagreement(turns: Turns, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Some(turn) = turns.path {
         write!(f, ", {turn} by path")?;
     }
-    Ok(())
+    let conversation = turns.conversation;
+    if turns.ids.is_some_and(|turn| turn < conversation) {
+        f.write_str(": call ids that the model gave do not come back")?;
+    }
+    match turns.path {
+        Some(turn) if turn > conversation => {
+            f.write_str(": turns of the model were dropped, or made one of several")
+        }
+        Some(turn) if turn < conversation => {
+            f.write_str(": there are messages of the model that it did not write")
+        }
+        _ => Ok(()),
+    }
 }

@@ -60,62 +60,72 @@ fn lowest(ranks: &[u32]) -> Option<usize> {
 #[derive(Clone, Copy)]
 struct Part {
     /// Where the part before begins; its own place for the first.
-    before: usize,
+    before: u32,
     /// Where it ends and the next begins.
-    end: usize,
+    end: u32,
     /// The rank of it and the next together.
     rank: u32,
 }
 
+/// The pairs that are tokens, the one to merge next on top.
+type Pairs = BinaryHeap<Reverse<(u32, u32)>>;
+
+/// A longer piece is merged in parts of this length: places in it are numbers of 32 bits.
+const LARGEST: usize = 1 << 30;
+
 /// The same with a heap of pairs, in time that hardly exceeds the length.
 fn merge_large(piece: &[u8], mut take: impl FnMut(usize)) {
-    let mut parts: Vec<_> = (0..piece.len())
-        .map(|at| Part {
-            before: at.saturating_sub(1),
-            end: at + 1,
-            rank: NO_RANK,
-        })
-        .collect();
-    let mut heap = BinaryHeap::new();
-    for at in 0..piece.len() {
-        offer(piece, &mut parts, &mut heap, at);
+    for piece in piece.chunks(LARGEST) {
+        merge_by_heap(piece, &mut take);
     }
-    while let Some(Reverse((lowest, at))) = heap.pop() {
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "no place exceeds LARGEST")]
+fn merge_by_heap(piece: &[u8], take: &mut impl FnMut(usize)) {
+    let length = piece.len() as u32;
+    let part = |at: u32| Part {
+        before: at.saturating_sub(1),
+        end: at + 1,
+        rank: NO_RANK,
+    };
+    let mut parts: Vec<_> = (0..length).map(part).collect();
+    let mut pairs = Pairs::new();
+    for at in 0..length {
+        offer(piece, &mut parts, &mut pairs, at);
+    }
+    while let Some(Reverse((lowest, at))) = pairs.pop() {
+        let part = parts[at as usize];
         // A part that was merged away has no rank, and one that has grown another.
-        if parts[at].rank != lowest {
+        if part.rank != lowest {
             continue;
         }
-        let right = parts[at].end;
-        let end = parts[right].end;
-        parts[right].rank = NO_RANK;
-        parts[at].end = end;
-        if let Some(next) = parts.get_mut(end) {
+        let right = &mut parts[part.end as usize];
+        right.rank = NO_RANK;
+        let end = right.end;
+        parts[at as usize].end = end;
+        if let Some(next) = parts.get_mut(end as usize) {
             next.before = at;
         }
-        offer(piece, &mut parts, &mut heap, at);
+        offer(piece, &mut parts, &mut pairs, at);
         if at > 0 {
-            let before = parts[at].before;
-            offer(piece, &mut parts, &mut heap, before);
+            offer(piece, &mut parts, &mut pairs, part.before);
         }
     }
     let mut at = 0;
     while let Some(part) = parts.get(at) {
-        take(part.end - at);
-        at = part.end;
+        let end = part.end as usize;
+        take(end - at);
+        at = end;
     }
 }
 
-/// Puts the pair that begins at `at` on the heap, if it is a token.
-fn offer(
-    piece: &[u8],
-    parts: &mut [Part],
-    heap: &mut BinaryHeap<Reverse<(u32, usize)>>,
-    at: usize,
-) {
-    let next = parts.get(parts[at].end).map(|next| next.end);
-    let rank = next.map_or(NO_RANK, |end| rank(piece, at, end));
-    parts[at].rank = rank;
+/// Puts the pair that begins at `at` among the pairs, if it is a token.
+fn offer(piece: &[u8], parts: &mut [Part], pairs: &mut Pairs, at: u32) {
+    let next = parts.get(parts[at as usize].end as usize);
+    let end = next.map(|next| next.end as usize);
+    let rank = end.map_or(NO_RANK, |end| rank(piece, at as usize, end));
+    parts[at as usize].rank = rank;
     if rank != NO_RANK {
-        heap.push(Reverse((rank, at)));
+        pairs.push(Reverse((rank, at)));
     }
 }

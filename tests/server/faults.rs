@@ -91,6 +91,7 @@ async fn a_key_is_asked_for_where_there_is_one() {
         ("Bearer sesam", 401),
         ("sesame", 401),
         ("Bearer sesame", 200),
+        ("bearer sesame", 200),
     ] {
         let got = with_header(&server, "authorization", key, &body).await;
         assert_eq!(got.status, Some(status), "{key}");

@@ -46,6 +46,20 @@ async fn a_body_that_comes_too_slowly_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_announced_too_large_is_refused_without_being_waited_for() {
+    let server = impatient(|limits| limits.body_time = SOON).await;
+    for length in ["99999999999", "40000000"] {
+        let mut silent = server.connect().await;
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n"
+        );
+        silent.write_all(head.as_bytes()).await.unwrap();
+        let got = Got::read(silent).await;
+        assert_eq!(got.status, Some(413), "{length}");
+    }
+}
+
+#[tokio::test]
 async fn a_head_that_comes_too_slowly_and_an_idle_connection_are_closed() {
     let server = impatient(|limits| limits.head_time = SOON).await;
     let mut slow = server.connect().await;

@@ -203,6 +203,62 @@ async fn an_answer_goes_through_the_tool_by_which_the_request_wants_it() {
     );
 }
 
+/// What a scenario calls at its first turn when it is asked with these parameters more.
+async fn called(scenario: &str, more: &serde_json::Value) -> Vec<String> {
+    let server = start(Config::default()).await;
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let mut body = with(
+        ask(&format!("scripted/{scenario}")),
+        "tools",
+        json!([tool("f"), tool("g")]),
+    );
+    for (key, value) in more.as_object().unwrap() {
+        body = with(body, key, value.clone());
+    }
+    let reply = server.completion(&body).await;
+    let calls = reply.choices[0].message.tool_calls.iter();
+    calls
+        .filter_map(|call| call.function.name.clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_scenario_for_any_tools_keeps_to_the_choice_that_the_request_leaves_it() {
+    let named = json!({"tool_choice": {"type": "function", "function": {"name": "g"}}});
+    assert_eq!(called("any-once", &json!({})).await, ["f"]);
+    assert_eq!(called("any-once", &named).await, ["g"]);
+    assert!(
+        called("any-runaway", &json!({"tool_choice": "none"}))
+            .await
+            .is_empty()
+    );
+    assert_eq!(called("any-parallel", &json!({})).await, ["f", "g"]);
+    let one = json!({"parallel_tool_calls": false});
+    assert_eq!(called("any-parallel", &one).await, ["f"]);
+    assert_eq!(
+        called("plan", &json!({"tool_choice": "none"})).await,
+        ["list_files"]
+    );
+}
+
+#[tokio::test]
+async fn pictures_are_told_to_be_counted_as_text() {
+    let server = start(Config::default()).await;
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}});
+    server
+        .chat(&json!({"model": "scripted/plan", "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "?"}, picture.clone(), picture]},
+        ]}))
+        .await;
+    let seen = server.stop().await;
+    let odd = &seen[0].asked.as_ref().unwrap().oddities;
+    let kinds = vec!["image_url".to_owned()];
+    assert!(
+        odd.contains(&Oddity::MediaCountedAsText { kinds }),
+        "{odd:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_result_in_the_users_name_decides_what_the_model_does_next() {
     let server = start(Config::default()).await;

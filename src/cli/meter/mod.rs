@@ -89,7 +89,8 @@ The command finds the endpoint in its environment, and needs no key and no netwo
   OPENAI_MODEL, LLM_MODEL                          scripted/SCENARIO; any other name will do
   NO_PROXY, no_proxy                               with 127.0.0.1 and localhost
 What it prints goes to standard error, so that the bill has standard output to itself.
-It is ended, with all processes of its group, after --timeout or --max-requests.
+It is ended, with all that it started, after --timeout or --max-requests. From a terminal, it
+finds its standard input empty; a pipe or a file is handed on.
 
 The default scenario is any-once, because it ends: it calls one of the tools that the agent
 declares, with arguments that the tool's schema allows, and answers.

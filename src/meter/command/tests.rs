@@ -111,3 +111,17 @@ async fn what_a_command_leaves_behind_is_ended_with_it() {
     assert_eq!(ran.end, CommandEnd::Exited(0));
     assert!(!is_alive(ran.stdout.text().trim()));
 }
+
+#[tokio::test]
+async fn what_leaves_the_group_is_ended_all_the_same() {
+    for script in [
+        "setsid sh -c 'echo $$; exec >&- 2>&-; exec sleep 300' & sleep 0.2",
+        "setsid sh -c 'echo $$; exec >&- 2>&-; exec sleep 300' & sleep 300",
+    ] {
+        let mut launch = shell(script);
+        launch.bounds.time = Duration::from_millis(400);
+        let id = ran(&launch).await.stdout.text();
+        assert!(!id.trim().is_empty());
+        assert!(!is_alive(id.trim()), "{script}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::choice::{Parallel, ToolChoice};
 use super::lenient::text_of;
 use super::request::Delivery;
 use crate::message::to_json;
@@ -17,6 +18,10 @@ pub struct Incoming {
     pub tools: Option<Vec<Value>>,
     /// The most tokens that the reply may have.
     pub max_completion_tokens: Option<u64>,
+    /// Which tools the reply may call.
+    pub choice: ToolChoice,
+    /// How many calls a reply may make.
+    pub parallel: Parallel,
     /// How the reply should travel.
     pub delivery: Delivery,
     /// Parameters that chat completions do not have, in the order received.
@@ -167,6 +172,8 @@ impl Incoming {
             messages,
             tools,
             max_completion_tokens: cap(&fields)?,
+            choice: ToolChoice::of(&fields),
+            parallel: Parallel::of(&fields),
             delivery: delivery(&fields)?,
             unknown,
         })
@@ -175,6 +182,24 @@ impl Incoming {
     /// The messages by their meaning.
     pub fn received(&self) -> impl Iterator<Item = ReceivedMessage<'_>> {
         self.messages.iter().filter_map(read_message)
+    }
+
+    /// The kinds of content, such as `image_url`, that are no text and are counted as one all the
+    /// same, each once.
+    #[must_use]
+    pub fn media(&self) -> Vec<&str> {
+        let contents = self
+            .messages
+            .iter()
+            .filter_map(|message| message.get("content"));
+        let parts = contents.filter_map(Value::as_array).flatten();
+        let kinds = parts.filter_map(|part| part.get("type")?.as_str());
+        let mut media: Vec<_> = kinds
+            .filter(|kind| !matches!(*kind, "text" | "refusal"))
+            .collect();
+        media.sort_unstable();
+        media.dedup();
+        media
     }
 
     /// The names and schemas of the functions that the request declares.

@@ -4,12 +4,14 @@
 //! passed over, a field of an unexpected type counts as absent, and whoever needs the field says
 //! so. Requests that others send are read by [`Incoming`], which keeps their keys in order.
 
+mod choice;
 mod error;
 mod incoming;
 mod lenient;
 mod reply;
 mod request;
 
+pub use self::choice::{Parallel, ToolChoice};
 pub use self::error::{ErrorBody, ErrorObject};
 pub use self::incoming::{Incoming, ReceivedCall, ReceivedMessage, RequestError, Role};
 pub use self::reply::{

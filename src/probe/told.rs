@@ -11,7 +11,7 @@ use super::ending::Ending;
 use super::finding::{Evidence, Finding, Seen, Verdict, quote};
 use super::observation::{Heard, Observation, Replied};
 use crate::message::ToolCall;
-use crate::server::Channel;
+use crate::server::{Channel, Oddity};
 
 /// What the model is told of a call that cannot succeed, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -156,6 +156,9 @@ pub(super) fn finding(seen: &Observation, known_to_fail: bool) -> Finding {
         .filter_map(|(reply, call)| Some((seen.heard(reply, call)?, *call)))
         .collect();
     let mut evidence = vec![made];
+    let odd = reply.asked.oddities.iter();
+    let undeclared = odd.filter(|odd| matches!(odd, Oddity::UndeclaredTool { .. }));
+    evidence.extend(undeclared.map(|odd| Evidence::at(reply.exchange.number, odd.to_string())));
     evidence.extend(
         heard.iter().map(|(heard, _)| {
             Evidence::at(heard.exchange, format!("tells {}", quote(&heard.text)))

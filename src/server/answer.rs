@@ -38,24 +38,34 @@ pub(super) fn reply(
         Script::Written(scenario) => {
             let mut answer = scenario.answer(turn, &|| received.results_text());
             give_as_wanted(&mut answer.said, turn, &tools);
-            let declared = |name: &str| tools.iter().any(|tool| tool.name == name);
-            let calls = answer.said.tool_calls.iter();
-            let unknown = calls.filter(|call| !declared(&call.name));
-            oddities.extend(unknown.map(|call| Oddity::UndeclaredTool {
-                name: call.name.clone(),
-            }));
+            oddities.extend(undeclared(&answer.said, &tools));
             answer
         }
         Script::Any(any) => {
             let tools = allowed(&tools, &received.incoming.choice);
             of_any(any.reply(turn, &tools, seed), received, &mut oddities)
         }
-        Script::Given(given) => of_any(given.reply(turn, &tools, seed), received, &mut oddities),
+        Script::Given(given) => {
+            let reply = given.reply(turn, &tools, seed);
+            oddities.extend(undeclared(&reply.said, &tools));
+            of_any(reply, received, &mut oddities)
+        }
     };
     let prompt_tokens = received.messages_tokens + received.tools_tokens;
     let most = received.incoming.max_completion_tokens;
     let reply = reply_with(answer, prompt_tokens, most, &|said| completion(said, memo));
     (reply, oddities)
+}
+
+/// The calls of tools that the request does not declare.
+fn undeclared(said: &Said, tools: &[DeclaredTool<'_>]) -> Vec<Oddity> {
+    let declared = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let unknown = said.tool_calls.iter().filter(|call| !declared(&call.name));
+    unknown
+        .map(|call| Oddity::UndeclaredTool {
+            name: call.name.clone(),
+        })
+        .collect()
 }
 
 /// Gives an answer through the tool by which the request wants it given, as a model would.

@@ -13,6 +13,7 @@ mod plots;
 mod probe;
 mod progress;
 mod readers;
+mod report;
 mod rows;
 mod run;
 mod schema;
@@ -49,6 +50,9 @@ enum Verb {
     /// Write the plots in the readers' languages, as SVG or PNG
     #[command(after_help = plots::EXAMPLES)]
     Plots(plots::PlotsArgs),
+    /// Write everything that was measured on one page of HTML for each language
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::ReportArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
     /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
@@ -74,6 +78,7 @@ Examples:
   loopmeter check                         # are the committed results still true?
   loopmeter tables --locale all           # the tables in every language
   loopmeter plots --locale all            # the plots in every language
+  loopmeter report --locale all           # one page of all of it in every language
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
@@ -98,6 +103,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Tables(args) => tables::run(&args),
         Verb::Plots(args) => plots::run(&args),
+        Verb::Report(args) => report::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),
@@ -106,11 +112,11 @@ pub fn main() -> ExitCode {
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),
     };
-    outcome.unwrap_or_else(|failure| report(&failure)).into()
+    outcome.unwrap_or_else(|failure| tell(&failure)).into()
 }
 
 /// Tells what went wrong, and where, on standard error.
-fn report(failure: &Failure) -> Exit {
+fn tell(failure: &Failure) -> Exit {
     match failure {
         Failure::InTexts(problems) => output::note(problems),
         Failure::WrongInput(message) | Failure::CouldNotDo(message) => {

@@ -51,7 +51,10 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         let message = "there is nothing to report: no experiment that is meant has rows yet";
         return Err(Failure::WrongInput(message.to_owned()));
     }
-    let rows = measured.rows.iter().map(|(experiment, rows)| (*experiment, rows));
+    let rows = measured
+        .rows
+        .iter()
+        .map(|(experiment, rows)| (*experiment, rows));
     let report = Report::of(rows).map_err(|error| Failure::could_not_do(&error))?;
     for_each(&tags, |tag| args.write(tag, &report))?;
     let (pages, parts) = (tags.len(), measured.rows.len());

@@ -193,3 +193,96 @@ fn setting_kind(path: &str) -> Option<Kind> {
     let per_million = path.strip_suffix("_per_million");
     Kind::of_name(per_million.unwrap_or(path))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Filter;
+    use crate::results::claims::{Pick, Published, RowsRef};
+
+    fn claim(id: &str, computed: Computation) -> Claim {
+        Claim {
+            id: id.to_owned(),
+            published: Published::parse("[1, 2.50]").unwrap(),
+            decimals: None,
+            rule: Rule::Exact,
+            computed,
+        }
+    }
+
+    fn pick(column: &str) -> Pick {
+        Pick {
+            rows: RowsRef::Cells,
+            column: column.to_owned(),
+            filter: Filter::default(),
+        }
+    }
+
+    fn setting(path: &str) -> Computation {
+        let path = path.to_owned();
+        Computation::Setting { path }
+    }
+
+    #[test]
+    fn the_unit_of_a_claim_is_that_of_what_it_is_computed_from() {
+        let (of, to) = (pick("cost_usd"), pick("cost_usd"));
+        let ratio = Computation::Ratio { of, to };
+        let (of, less) = (pick("cost_usd"), pick("cost_usd"));
+        let difference = Computation::Difference { of, less };
+        let (from, to) = (pick("cost_usd"), pick("cost_usd"));
+        let change = Computation::PercentChange { from, to };
+        let units = [
+            (Computation::Cell(pick("turns")), Unit::None),
+            (Computation::Cell(pick("cost_usd")), Unit::Usd),
+            (Computation::Sum(pick("replayed_percent")), Unit::Percent),
+            (ratio, Unit::Times),
+            (difference, Unit::Usd),
+            (change, Unit::Percent),
+            (setting("price.input_usd_per_million"), Unit::Usd),
+            (setting("max_turns"), Unit::None),
+            (Computation::External, Unit::None),
+        ];
+        for (computed, wanted) in units {
+            let found = unit(&claim("x.mean_turn_ms", computed.clone()));
+            assert_eq!(found, wanted, "{computed:?}");
+        }
+        assert_eq!(
+            unit(&claim("x.spent_usd", Computation::External)),
+            Unit::Usd
+        );
+    }
+
+    #[test]
+    fn a_row_says_its_verdict_in_words_too() {
+        let claim = claim("x.cost_usd", Computation::Cells(pick("cost_usd")));
+        let row = |verdict: Verdict, tag: &str| {
+            let outcome = ClaimOutcome {
+                id: claim.id.clone(),
+                published: claim.published.clone(),
+                decimals: None,
+                measured: Some(vec![Decimal::ONE, Decimal::TWO]),
+                verdict,
+            };
+            let claim = &claim;
+            Judged { claim, outcome }.row(&Locale::load(tag).unwrap())
+        };
+        let held = row(Verdict::Held, "en");
+        for piece in [
+            "<tr id=\"claim-x.2e.cost_usd\" class=\"held\">",
+            "aria-hidden=\"true\">✓</span><span class=\"said\">reproduced</span>",
+            "<td class=\"figure\">$1 · $2.50</td><td class=\"figure\">$1.00 · $2.00</td>",
+            "<td>exact</td>",
+        ] {
+            assert!(held.contains(piece), "{piece}: {held}");
+        }
+        let broken = row(Verdict::NotHeld, "de");
+        let piece = "<td>genau<br><strong>trifft nicht zu</strong></td>";
+        assert!(broken.contains(piece) && broken.contains("✗"), "{broken}");
+        let quoted = row(Verdict::External, "ar");
+        assert!(
+            quoted.contains("<bdi dir=\"ltr\">$1 · $2.50</bdi>"),
+            "{quoted}"
+        );
+        assert!(quoted.contains("<td>مقتبس، لم يُقَس هنا</td>"), "{quoted}");
+    }
+}

@@ -25,11 +25,7 @@ pub(super) struct Made<'e> {
 }
 
 impl<'e> Made<'e> {
-    pub(super) fn of(
-        experiment: &'e Experiment,
-        measured: &Measured,
-        rows: Option<usize>,
-    ) -> Self {
+    pub(super) fn of(experiment: &'e Experiment, measured: &Measured, rows: Option<usize>) -> Self {
         let machines = match experiment.clock() {
             ClockKind::Virtual => Vec::new(),
             ClockKind::Real => machines(&measured.cells),
@@ -51,7 +47,10 @@ impl<'e> Made<'e> {
         let mut terms = vec![("report.clock", escape(&locale.text(clock, &[])))];
         terms.extend(self.rows.map(|rows| {
             let rows = u64::try_from(rows).unwrap_or(u64::MAX);
-            ("report.table", escape(&locale.counted("table.rows", rows, &[])))
+            (
+                "report.table",
+                escape(&locale.counted("table.rows", rows, &[])),
+            )
         }));
         let seeds = self.experiment.seeds();
         let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();

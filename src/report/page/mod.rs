@@ -7,9 +7,6 @@ mod claims;
 mod made;
 mod part;
 
-#[cfg(test)]
-mod tests;
-
 use std::fmt::Write as _;
 
 use super::html::escape;
@@ -108,7 +105,11 @@ impl<'e> Report<'e> {
             let (all_said, held_said) = (locale.size(all), locale.size(held));
             let args = [("held", held_said.as_str()), ("all", all_said.as_str())];
             let said = escape(&locale.text("report.summary", &args));
-            let mark = if held == all { claims::HELD } else { claims::NOT_HELD };
+            let mark = if held == all {
+                claims::HELD
+            } else {
+                claims::NOT_HELD
+            };
             let _ = writeln!(html, "<p class=\"summary\">{} {said}</p>", mark.sign());
         }
         if held < all {

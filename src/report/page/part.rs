@@ -14,6 +14,9 @@ use crate::report::plot::{ExperimentPlot, Ground};
 use crate::results::Words;
 use crate::results::claims::Verdict;
 
+/// From how many columns on a table is printed smaller, so that it fits on a sheet.
+const WIDE: usize = 9;
+
 /// One experiment with everything that was read from its rows.
 #[derive(Debug)]
 pub(super) struct Part<'e> {
@@ -118,9 +121,14 @@ impl<'e> Part<'e> {
             let shown = made.shown(locale);
             // The first line is about the clock, which the list at the end of the section names.
             let below = shown.below.get(1..).unwrap_or_default();
+            let wide = if shown.headings.len() < WIDE {
+                ""
+            } else {
+                " wide"
+            };
             let _ = write!(
                 html,
-                "<figure class=\"rows\">\n<div class=\"box\">\n{}</div>\n{}</figure>\n",
+                "<figure class=\"rows{wide}\">\n<div class=\"box\">\n{}</div>\n{}</figure>\n",
                 table(&shown),
                 notes(shown.direction, below)
             );
@@ -159,4 +167,28 @@ fn spans(escaped: &str) -> String {
         rest = after;
     }
     html + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backticks_in_pairs_are_code_and_a_single_one_is_itself() {
+        assert_eq!(
+            spans("run `a` or `b`."),
+            "run <code dir=\"ltr\">a</code> or <code dir=\"ltr\">b</code>."
+        );
+        assert_eq!(spans("it`s"), "it`s");
+        assert_eq!(spans("`a` and `b"), "<code dir=\"ltr\">a</code> and `b");
+    }
+
+    #[test]
+    fn a_name_hides_nothing_and_breaks_behind_its_marks() {
+        assert_eq!(code("a.b_c"), "<code dir=\"ltr\">a.<wbr>b_<wbr>c</code>");
+        assert_eq!(
+            code("<i>\u{202e}"),
+            "<code dir=\"ltr\">&lt;i&gt;\\u{202e}</code>"
+        );
+    }
 }

@@ -98,10 +98,10 @@ pub(super) fn escape(text: &str) -> String {
 pub(super) fn anchor(name: &str) -> String {
     let mut anchor = String::with_capacity(name.len());
     for letter in name.chars() {
-        if letter.is_alphanumeric() || matches!(letter, '-' | '_') {
+        if letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.') {
             anchor.push(letter);
         } else {
-            let _ = write!(anchor, ".{:x}.", u32::from(letter));
+            let _ = write!(anchor, "~{:x}~", u32::from(letter));
         }
     }
     anchor
@@ -115,18 +115,18 @@ mod tests {
 
     #[test]
     fn an_anchor_is_the_name_where_that_will_do() {
-        assert_eq!(anchor("turn-cap_2"), "turn-cap_2");
+        assert_eq!(anchor("turn-cap_2.x"), "turn-cap_2.x");
         assert_eq!(anchor("крок"), "крок");
-        assert_eq!(anchor("a b\"<.>"), "a.20.b.22..3c..2e..3e.");
+        assert_eq!(anchor("a b\"<.>"), "a~20~b~22~~3c~.~3e~");
     }
 
     proptest! {
         #[test]
         fn different_names_have_different_anchors_without_blanks_and_marks(
-            one in "[a .\"2e-]{0,6}", other in "[a .\"2e-]{0,6}",
+            one in "[a ~\"27e-]{0,6}", other in "[a ~\"27e-]{0,6}",
         ) {
             prop_assert_eq!(one == other, anchor(&one) == anchor(&other));
-            let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+            let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
             prop_assert!(anchor(&one).chars().all(plain));
         }
 

@@ -48,6 +48,11 @@ fn counting(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tokens");
     group.throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("raw text", |b| b.iter(|| count(black_box(&text))));
+    // The definition, and the peer that the count is held against.
+    group.bench_function("raw text, tiktoken-rs", |b| {
+        let encoding = tiktoken_rs::o200k_base_singleton();
+        b.iter(|| encoding.count_ordinary(black_box(&text)));
+    });
     group.bench_function("message by message", |b| {
         b.iter(|| messages.iter().collect::<RunningCount>().tokens());
     });

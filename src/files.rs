@@ -12,6 +12,33 @@ use tempfile::NamedTempFile;
 pub struct AtomicFile {
     path: PathBuf,
     temporary: BufWriter<NamedTempFile>,
+    /// Dropped after the temporary file in them.
+    folders: NewFolders,
+}
+
+/// Folders that were made for a file, the innermost first. Dropped, those that are empty are
+/// removed: so a file that never came leaves no folder behind, and none of another's is touched.
+#[derive(Debug)]
+struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    /// Makes `folder` and what is missing above it.
+    fn make(folder: &Path) -> io::Result<Self> {
+        let missing = folder.ancestors().take_while(|folder| !folder.exists());
+        let missing = missing.filter(|folder| !folder.as_os_str().is_empty());
+        let made = Self(missing.map(Path::to_owned).collect());
+        fs::create_dir_all(folder)?;
+        Ok(made)
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // One that holds something is not removed, which is what is wanted.
+            let _ = fs::remove_dir(folder);
+        }
+    }
 }
 
 /// What committing a file did.
@@ -67,7 +94,7 @@ impl AtomicFile {
     /// [`WriteError`] if the folder or a file in it cannot be made.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
         let folder = folder_of(path);
-        fs::create_dir_all(folder).map_err(|error| folder_error(folder, error))?;
+        let folders = NewFolders::make(folder).map_err(|error| folder_error(folder, error))?;
         if path.is_dir() {
             return Err(WriteError {
                 path: path.to_owned(),
@@ -85,6 +112,7 @@ impl AtomicFile {
         Ok(Self {
             path: path.to_owned(),
             temporary: BufWriter::new(temporary),
+            folders,
         })
     }
 
@@ -94,6 +122,8 @@ impl AtomicFile {
     /// [`WriteError`]; what stood there before still stands.
     pub fn commit(self) -> Result<Commit, WriteError> {
         let path = self.path;
+        // Kept until the file is in its place: they are empty no more then.
+        let _folders = self.folders;
         let temporary = self
             .temporary
             .into_inner()
@@ -197,6 +227,17 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"abdc");
         assert_eq!(names(folder.path()), ["table.md"]);
     }
+
+    #[test]
+    fn a_file_that_never_comes_leaves_none_of_the_folders_made_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("kept")).unwrap();
+        let never = AtomicFile::create(&folder.path().join("kept/a/b/never.csv")).unwrap();
+        drop(never);
+        assert_eq!(names(folder.path()), ["kept"]);
+        assert!(names(&folder.path().join("kept")).is_empty());
+    }
+
     #[test]
     fn a_file_in_a_folders_place_is_named() {
         let folder = tempfile::tempdir().unwrap();

@@ -331,7 +331,7 @@ fn what_was_not_seen_does_not_hold() {
         "--require",
         "no-hangs",
         "--timeout",
-        "0s",
+        "1us",
     ];
     let output = probe(&options, &[]);
     assert_eq!(output.status.code(), Some(1));

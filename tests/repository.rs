@@ -142,7 +142,15 @@ fn the_texts_speak_of_the_project_alone() {
         ["FIX", "ME"],
     ];
     let mut found = Vec::new();
-    for folder in ["src", "tests", "benches", "experiments", "docs", "assets"] {
+    for folder in [
+        "src",
+        "tests",
+        "benches",
+        "experiments",
+        "docs",
+        "assets",
+        "notebooks",
+    ] {
         for file in texts(&root().join(folder)) {
             let Ok(text) = fs::read_to_string(&file) else {
                 continue;

@@ -21,7 +21,13 @@ const ANSWER: &str = r#"{"choices":[{"index":0,"delta":{"content":"three."},"mes
 fn agent(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("loopmeter").unwrap();
     command.current_dir(folder).arg("agent").args(args);
-    for name in ["LLM_BASE_URL", "LLM_API_KEY", "LLM_MODEL"] {
+    for name in [
+        "LLM_BASE_URL",
+        "LLM_API_KEY",
+        "LLM_MODEL",
+        "LLM_TIMEOUT",
+        "LLM_IDLE_TIMEOUT",
+    ] {
         command.env_remove(name);
     }
     command
@@ -157,15 +163,47 @@ fn what_does_not_go_together_is_refused_before_there_is_a_run() {
     let mut nameless = agent(folder.path(), &["start"]);
     let text = printed(nameless.env("LLM_BASE_URL", server.base_url()), 2);
     assert!(text.contains("LLM_MODEL is not set"), "{text}");
-    let mut leaky = at(&server, folder.path(), &["start"]);
-    leaky.env("LLM_BASE_URL", format!("{}?key={KEY}", server.base_url()));
-    let text = printed(&mut leaky, 2);
-    assert!(
-        text.contains("LLM_API_KEY: ") && !text.contains(KEY),
-        "{text}"
-    );
+    for (parameter, blamed) in [("user", "LLM_API_KEY: "), ("key", "LLM_BASE_URL: ")] {
+        let mut leaky = at(&server, folder.path(), &["start"]);
+        leaky.env(
+            "LLM_BASE_URL",
+            format!("{}?{parameter}={KEY}", server.base_url()),
+        );
+        let text = printed(&mut leaky, 2);
+        assert!(text.contains(blamed) && !text.contains(KEY), "{text}");
+    }
+    let mut hasty = at(&server, folder.path(), &["start"]);
+    let text = printed(hasty.env("LLM_IDLE_TIMEOUT", "soon"), 2);
+    assert!(text.contains("LLM_IDLE_TIMEOUT: `soon`"), "{text}");
     assert!(server.requests().is_empty());
     assert!(!folder.path().join(".loopmeter").exists());
+}
+
+#[test]
+fn an_endpoint_that_says_nothing_is_given_up_after_the_time_that_the_environment_allows() {
+    for (variable, words) in [
+        ("LLM_IDLE_TIMEOUT", "nothing came for 30 ms"),
+        ("LLM_TIMEOUT", "there was no whole reply within 30 ms"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let head = || vec![Act::Send(wire::JSON_HEAD.as_bytes().to_vec()), Act::Hold];
+        let server = Canned::new(std::iter::repeat_with(head).take(3).collect::<Vec<_>>());
+        let mut start = at(&server, folder.path(), &["start"]);
+        let text = printed(start.env(variable, "30ms"), 0);
+        assert!(text.contains(words), "{variable}: {text}");
+    }
+}
+
+#[test]
+fn a_key_that_the_endpoint_repeats_in_an_answer_is_stored_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = format!("your key is {KEY}");
+    let body =
+        format!(r#"{{"choices":[{{"message":{{"content":"{answer}"}},"finish_reason":"stop"}}]}}"#);
+    let server = Canned::new([json(&body)]);
+    let text = printed(&mut at(&server, folder.path(), &["start"]), 0);
+    assert!(text.contains("your key is [secret]"), "{text}");
+    assert!(!stored(folder.path()).contains(KEY));
 }
 
 #[test]

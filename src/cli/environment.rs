@@ -1,6 +1,9 @@
 //! The environment: which variables are read, and what is said of those that are missing.
 
+use std::time::Duration;
+
 use crate::cli::exit::Failure;
+use crate::scenario::parse_limit;
 
 /// The endpoint's base URL.
 pub(super) const BASE_URL: &str = "LLM_BASE_URL";
@@ -10,6 +13,11 @@ pub(super) const API_KEY: &str = "LLM_API_KEY";
 pub(super) const MODEL: &str = "LLM_MODEL";
 /// What serves it, in which version: words for the rows.
 pub(super) const SERVER: &str = "LLM_SERVER";
+
+/// How long an attempt may take in all.
+pub(super) const TIMEOUT: &str = "LLM_TIMEOUT";
+/// How long nothing may come of a reply that has begun.
+pub(super) const IDLE_TIMEOUT: &str = "LLM_IDLE_TIMEOUT";
 
 /// The variable's value; an empty one counts as not set.
 ///
@@ -24,6 +32,18 @@ pub(super) fn read(name: &str) -> Result<Option<String>, Failure> {
             Err(Failure::WrongInput(format!("{name} is not valid text")))
         }
     }
+}
+
+/// The variable's value as a limit, such as `120s`.
+///
+/// # Errors
+/// [`Failure::WrongInput`] where it is none.
+pub(super) fn limit(name: &str) -> Result<Option<Duration>, Failure> {
+    let wrong = |error| Failure::WrongInput(format!("{name}: {error}"));
+    let value = read(name)?;
+    value
+        .map(|text| parse_limit(&text).map_err(wrong))
+        .transpose()
 }
 
 /// The value of a variable that is needed.

@@ -10,7 +10,7 @@ use crate::clock::ClockKind;
 use crate::experiment::Experiments;
 use crate::pricing::PriceList;
 use crate::report::Locale;
-use crate::scenario::{Scenario, builtin_names};
+use crate::scenario::{AnyScenario, Scenario, builtin_names};
 
 /// `loopmeter list`.
 #[derive(Debug, Args)]
@@ -66,6 +66,10 @@ fn scenarios() -> Result<(), Failure> {
     for name in builtin_names() {
         let scenario = Scenario::load(name, folder)?;
         output::line(format_args!("{name:<24} {}", scenario.title()))?;
+    }
+    output::line("\nFor an agent's own tools, whatever they are (serve, meter, probe):")?;
+    for any in AnyScenario::ALL {
+        output::line(format_args!("{:<24} {}", any.as_str(), any.title()))?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ mod output;
 mod plots;
 mod probe;
 mod progress;
+mod prose;
 mod readers;
 mod report;
 mod rows;
@@ -53,6 +54,9 @@ enum Verb {
     /// Write everything that was measured on one page of HTML for each language
     #[command(after_help = report::EXAMPLES)]
     Report(report::ReportArgs),
+    /// Find every number of a translation, and say which are wrong
+    #[command(after_help = prose::EXAMPLES)]
+    Prose(prose::ProseArgs),
     /// Drive one persisted run: start, resume, approve, reject, cancel, show, list
     Agent(agent::AgentArgs),
     /// Put the scripted model on the wire, as an OpenAI-compatible endpoint
@@ -89,6 +93,8 @@ Environment:
   LLM_BASE_URL, LLM_MODEL, LLM_API_KEY    the endpoint of `agent start --provider endpoint` and of
                                           experiments that ask a real model; the key is sent as a
                                           bearer token, and never stored or printed.
+  LLM_TIMEOUT, LLM_IDLE_TIMEOUT           how long an attempt may take in all, and how long nothing
+                                          may come of a reply, such as 120s [default: 600s, 300s].
   LLM_SERVER                              what serves it, in which version: words for the rows.
 
 Exit codes: 0 fine; 1 a check or a claim does not hold; 2 the input or the usage is wrong;
@@ -104,6 +110,7 @@ pub fn main() -> ExitCode {
         Verb::Tables(args) => tables::run(&args),
         Verb::Plots(args) => plots::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Prose(args) => prose::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),

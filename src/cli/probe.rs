@@ -20,7 +20,7 @@ use crate::probe::{
     Ruling, to_json, to_markdown, to_text,
 };
 use crate::results::{CsvFile, WriteError};
-use crate::scenario::{GivenCalls, parse_span};
+use crate::scenario::{GivenCalls, parse_limit};
 
 /// `loopmeter probe`.
 #[derive(Debug, Args)]
@@ -35,10 +35,10 @@ pub(super) struct ProbeArgs {
     #[arg(long, value_enum, value_name = "CHECK", value_delimiter = ',')]
     only: Vec<Check>,
     /// How long each check may take before the command is ended
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_limit)]
     timeout_per_check: Duration,
     /// How long all checks together may take; no check begins after that
-    #[arg(long, value_name = "TIME", default_value = "900s", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", default_value = "900s", value_parser = parse_limit)]
     timeout: Duration,
     /// How many requests a runaway may make before it is ended
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]

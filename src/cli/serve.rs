@@ -52,6 +52,9 @@ Examples:
 
 A fault is `kind=`, one of 401, 404, 408, 409, 429, 500, 503, not_json, stall, cut, reset and
 empty_choices, for every turn or for `turn=` (from 0), for every attempt or for the `first=` ones.
+A status can ask for a wait by `retry_after=` (seconds), `retry_after_ms=` or `retry_after_date=`
+(seconds from now, sent as a date). Attempts are told by their body: clients that send the same
+body to /v1 are counted together, and apart where each has a path /runs/ID/v1 of its own.
 One request can have its own, in the headers x-loopmeter-fault and x-loopmeter-latency.
 
 Stop it with Ctrl-C.";

@@ -179,6 +179,7 @@ impl Gathered {
 
     fn add(&mut self, name: &str, document: Result<Document, ReadError>, home: &Home) {
         let read = document.and_then(|document| {
+            Problems::check(not_an_experiment(&document).into_iter().collect())?;
             let experiment = Experiment::from_document(name, &document, home)?;
             Problems::check(self.clashes(&experiment, &document))?;
             Ok(experiment)
@@ -222,6 +223,15 @@ impl Gathered {
             })
         }
     }
+}
+
+/// What is said of a scenario among experiments, in place of all that it lacks as one of them.
+fn not_an_experiment(document: &Document) -> Option<Problem> {
+    document.json().get("step").filter(|step| step.is_array())?;
+    let message = "this is a scenario, and not an experiment";
+    let help = "move it into a folder `scenarios` beside the experiments, or name the experiment's \
+                file instead of its folder";
+    Some(document.problem_with_key("/step/0", message, Some(help)))
 }
 
 /// The files that a path stands for, in the order of their names.

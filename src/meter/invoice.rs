@@ -333,12 +333,15 @@ const fn exit_code(ran: &Ran) -> Option<i32> {
 /// The longest line that is told of an error, in characters.
 const MOST_OF_LINE: usize = 300;
 
-/// The last line with something in it, of a command that failed by its own account.
+/// The last line with something in it, of a command that failed by its own account: of standard
+/// error, or of standard output where it said nothing there.
 fn last_error(ran: &Ran) -> Option<String> {
     exit_code(ran).filter(|code| *code != 0)?;
-    let text = ran.stderr.text();
-    let mut lines = text.lines().rev().map(str::trim);
-    let last = lines.find(|line| !line.is_empty())?;
+    let last = [&ran.stderr, &ran.stdout].into_iter().find_map(|tail| {
+        let text = tail.text();
+        let mut lines = text.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    })?;
     Some(last.chars().take(MOST_OF_LINE).collect())
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::ending::Ending;
 use super::finding::{Evidence, Finding, Seen, Verdict};
-use super::observation::Observation;
+use super::observation::{Observation, Replied};
 use super::render::{as_ms, counted, shown_span};
 use crate::message::Usage;
 use crate::money::PicoUsd;
@@ -192,7 +192,7 @@ fn hundred(seen: &Observation, price: &Price) -> Hundred {
         Some(usage) => Estimate::Measured {
             cost: price.cost(usage),
         },
-        None => fitted(&sums, price).unwrap_or_else(|why| Estimate::Unknown {
+        None => fitted(&sums[..alike(seen)], price).unwrap_or_else(|why| Estimate::Unknown {
             why: why.to_string(),
         }),
     };
@@ -200,6 +200,16 @@ fn hundred(seen: &Observation, price: &Price) -> Hundred {
         n: seen.turns(),
         estimate,
     }
+}
+
+/// How many turns, from the first on, had the tools of the first. An agent that has had enough may
+/// ask once more without tools, which says nothing of what its turns cost.
+fn alike(seen: &Observation) -> usize {
+    let tools = |reply: &Replied<'_>| reply.asked.tools_tokens;
+    let first = seen.replies().next().map(|reply| tools(&reply));
+    seen.replies()
+        .take_while(|reply| Some(tools(reply)) == first)
+        .count()
 }
 
 fn fitted(sums: &[Usage], price: &Price) -> Result<Estimate, NoFit> {

@@ -1,5 +1,6 @@
-//! What readers see of the rows, in their language: tables, and the words and numbers for
-//! everything else that is shown.
+//! What readers see of the rows, in their language: tables, plots, and the words and numbers for
+//! everything else that is shown; and whether a translation quotes the rows' numbers right
+//! ([`prose`]).
 //!
 //! A [`Locale`] is one file of `locales/`: how its readers write numbers, and every string that
 //! a table, plot or page shows.
@@ -13,6 +14,7 @@ mod message;
 mod number;
 mod page;
 pub mod plot;
+pub mod prose;
 mod table;
 mod wording;
 

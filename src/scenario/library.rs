@@ -5,7 +5,7 @@ use std::path::Path;
 
 use include_dir::{Dir, File, include_dir};
 
-use super::Scenario;
+use super::{AnyScenario, Scenario};
 use crate::document::{Document, ReadError, suggest};
 
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/experiments/scenarios");
@@ -31,6 +31,11 @@ impl ScenarioError {
     #[must_use]
     pub fn help(&self) -> String {
         match self {
+            Self::Unknown { name, .. } if AnyScenario::named(name).is_some() => {
+                "it plays on the wire only, with the tools of whoever asks: use it with `serve`, \
+                 `meter` or `probe`"
+                    .to_owned()
+            }
             Self::Unknown { name, known } => suggest(name, "known scenarios", known)
                 .unwrap_or_else(|| "name a file that ends in `.toml`".to_owned()),
             Self::Read(_) => "correct the file".to_owned(),

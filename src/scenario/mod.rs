@@ -14,11 +14,13 @@ use std::path::Path;
 use regex::Regex;
 use serde_json::Value;
 
-pub use self::any::{AnyReply, AnyScenario, DeclaredTool, GivenCalls, is_answering_tool};
+pub use self::any::{
+    AnyReply, AnyScenario, DeclaredTool, GivenCalls, answer_by_tool, is_answering_tool,
+};
 pub use self::fault::{Fault, FaultKind, RetryAfter};
 pub use self::latency::{Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
-pub use self::spec::{SpecError, parse_span};
+pub use self::spec::{SpecError, parse_limit};
 
 use self::file::ScenarioFile;
 use crate::document::{Document, Problems, ReadError, schema_of};

@@ -96,13 +96,14 @@ pub(super) fn duration(text: &str, help: &'static str) -> Result<Duration, SpecE
     read.ok_or_else(|| SpecError::new(text, why, help))
 }
 
-/// Reads a span of at most a day with its unit, as `120s` or `250ms`.
+/// Reads a limit: a span of at most a day with its unit, as `120s` or `250ms`, and not nothing.
 ///
 /// # Errors
 /// [`SpecError`] where the text is no such span.
-pub fn parse_span(text: &str) -> Result<Duration, SpecError> {
-    duration(
-        text,
-        "write a number and its unit, such as `120s` or `250ms`",
-    )
+pub fn parse_limit(text: &str) -> Result<Duration, SpecError> {
+    let help = "write a number and its unit, such as `120s` or `250ms`";
+    match duration(text, help)? {
+        Duration::ZERO => Err(SpecError::new(text, "leaves no time at all", help)),
+        span => Ok(span),
+    }
 }

@@ -17,6 +17,7 @@ use crate::provider::wire::{Choice, Completion, Delivery, WireUsage};
 use crate::provider::{Reply, reply_with};
 use crate::scenario::{
     Answer, AnyReply, DeclaredTool, Fault, FaultKind, RetryAfter, Said, UsageOverride,
+    answer_by_tool,
 };
 
 /// The reply that `script` gives at `turn`, and what was odd about asking for it.
@@ -35,7 +36,8 @@ pub(super) fn reply(
         .collect();
     let answer = match script {
         Script::Written(scenario) => {
-            let answer = scenario.answer(turn, &|| received.results_text());
+            let mut answer = scenario.answer(turn, &|| received.results_text());
+            give_as_wanted(&mut answer.said, turn, &tools);
             let declared = |name: &str| tools.iter().any(|tool| tool.name == name);
             let calls = answer.said.tool_calls.iter();
             let unknown = calls.filter(|call| !declared(&call.name));
@@ -51,6 +53,18 @@ pub(super) fn reply(
     let most = received.incoming.max_completion_tokens;
     let reply = reply_with(answer, prompt_tokens, most, &|said| completion(said, memo));
     (reply, oddities)
+}
+
+/// Gives an answer through the tool by which the request wants it given, as a model would.
+fn give_as_wanted(said: &mut Said, turn: u32, tools: &[DeclaredTool<'_>]) {
+    if let (Some(prose), []) = (&said.content, said.tool_calls.as_slice())
+        && let Some(call) = answer_by_tool(prose, turn, tools)
+    {
+        *said = Said {
+            content: None,
+            tool_calls: vec![call],
+        };
+    }
 }
 
 /// A reply that was made up for the tools of a request, and what was odd about making it up.

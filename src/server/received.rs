@@ -80,10 +80,18 @@ impl Received {
         u32::try_from(spoken.count()).unwrap_or(u32::MAX)
     }
 
-    /// The text of all tool results, joined by line breaks.
+    /// The text of all tool results, joined by line breaks. Some frameworks give results in the
+    /// user's name: whatever that says once the model has spoken is a result, too.
     pub(super) fn results_text(&self) -> String {
+        let mut spoken = false;
         let results = self.incoming.received().filter_map(|message| {
-            (message.role == Role::Tool).then(|| message.text.unwrap_or_default())
+            spoken |= message.role == Role::Assistant;
+            let is_result = match message.role {
+                Role::Tool => true,
+                Role::User => spoken,
+                Role::System | Role::Assistant => false,
+            };
+            is_result.then(|| message.text.unwrap_or_default())
         });
         results.collect::<Vec<_>>().join("\n")
     }

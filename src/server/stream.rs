@@ -50,7 +50,9 @@ impl Stream {
             content: None,
             tool_calls: Vec::new(),
         };
-        let mut pieces = Pieces::of(reply.message.unwrap_or_else(nothing));
+        let said = reply.message.unwrap_or_else(nothing);
+        let opening = role_delta(&said);
+        let mut pieces = Pieces::of(said);
         let count = u32::try_from(pieces.left).unwrap_or(u32::MAX);
         let closing = match ending {
             Ending::Whole => {
@@ -62,7 +64,7 @@ impl Stream {
         if !matches!(ending, Ending::Whole) {
             pieces.break_last();
         }
-        let role = event(&self.chunk(role_delta(), None));
+        let role = event(&self.chunk(opening, None));
         let first = [Step::Send(role), Step::Until(self.timing.first)];
         let body = (1_u32..).zip(pieces).flat_map(move |(at, delta)| {
             let share = self.timing.writing * at / count.max(1);
@@ -120,10 +122,12 @@ fn event(chunk: &Chunk) -> Bytes {
     Bytes::from(format!("data: {}\n\n", to_json(chunk)))
 }
 
-fn role_delta() -> Delta {
+/// The first delta: the role, and the beginning of prose only where there is some, so that what a
+/// client puts together of calls alone has no prose, as the plain reply has none.
+fn role_delta(said: &Said) -> Delta {
     Delta {
         role: Some("assistant".to_owned()),
-        content: Some(String::new()),
+        content: said.content.as_ref().map(|_| String::new()),
         ..Delta::default()
     }
 }

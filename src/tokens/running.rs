@@ -1,7 +1,7 @@
 //! The tokens of a transcript that grows: exact after every message, each message encoded twice
 //! however long the run becomes.
 
-use super::count;
+use super::{count, count_to_last_piece};
 use crate::message::{Message, to_json};
 
 /// What every message begins with; the array is cut after it.
@@ -79,10 +79,21 @@ impl JsonCost {
         letter.then(|| Self::of_keys(keys))
     }
 
+    /// The cost of an object behind its opening `{"`.
+    ///
+    /// Both costs share all pieces before the one in which the closing `}` lies. That one is a run
+    /// of punctuation, and what comes before it was cut without a look beyond the `}`, which ends
+    /// every word, number, contraction and run of blanks.
     fn of_keys(keys: &str) -> Self {
+        let (shared, end) = if keys.ends_with('}') {
+            count_to_last_piece(keys)
+        } else {
+            (0, 0)
+        };
+        let end = &keys[end..];
         Self {
-            last: count(&format!("{keys}]")),
-            followed: count(&format!("{keys},{OPEN}")),
+            last: shared + count(&format!("{end}]")),
+            followed: shared + count(&format!("{end},{OPEN}")),
         }
     }
 }

@@ -167,3 +167,26 @@ fn a_check_against_a_folder_that_is_not_there_says_what_makes_it() {
     insta::assert_snapshot!("check_nowhere", ran.exits(1).stdout);
     assert!(folder.files("").is_empty());
 }
+
+#[test]
+fn what_run_makes_only_when_asked_is_not_missed_by_check_but_named() {
+    let folder = Folder::empty();
+    let real = "clock = \"real\"\ntitle = \"A\"\nabout = \"B\"\n[settings]\nscenario = \"plan\"\n\
+                max_turns = 9\n";
+    folder
+        .write("experiments/real.toml", real)
+        .write("experiments/virtual.toml", real.replace("real", "virtual"));
+    let run = folder.run(&["run", "--quiet"]).exits(0).stdout;
+    assert!(
+        run.contains("skipped, on the real clock") && run.contains(": real"),
+        "{run}"
+    );
+    let check = folder.run(&["check"]).exits(0).stdout;
+    assert_eq!(
+        check,
+        "1 experiment, 0 claims: all as committed\n\
+         without results, as they are only made when asked for: real\n"
+    );
+    let check = folder.run(&["check", "--only", "real"]).exits(1).stdout;
+    assert!(check.contains("cells.csv is not there"), "{check}");
+}

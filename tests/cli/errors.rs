@@ -216,3 +216,11 @@ fn a_name_that_no_experiment_has_is_told_with_those_that_there_are() {
         .refused();
     assert!(said.contains("`budget-checks`"), "{said}");
 }
+
+#[test]
+fn a_scenario_among_experiments_is_told_where_to_go() {
+    let said = said_of("title = \"S\"\n[[step]]\nsay = \"done\"\n");
+    assert!(said.contains("x.toml:2:1: this is a scenario"), "{said}");
+    assert!(said.contains("into a folder `scenarios`"), "{said}");
+    assert!(!said.contains("missing key"), "{said}");
+}

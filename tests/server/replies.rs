@@ -169,6 +169,58 @@ async fn a_stream_begins_with_the_role_and_ends_with_the_usage_if_it_was_asked_f
 }
 
 #[tokio::test]
+async fn a_stream_of_calls_alone_has_no_prose_as_the_plain_reply_has_none() {
+    let server = start(Config::default()).await;
+    let streamed = with(ask("scripted/plan"), "stream", json!(true));
+    let (chunks, _) = server.chat(&streamed).await.chunks();
+    let mut deltas = chunks.iter().flat_map(|chunk| &chunk.choices);
+    assert!(deltas.all(|choice| choice.delta.content.is_none()));
+}
+
+#[tokio::test]
+async fn an_answer_goes_through_the_tool_by_which_the_request_wants_it() {
+    let server = start(Config::default()).await;
+    let plain = with(
+        json!({"model": "scripted/plan", "messages": [
+            {"role": "user", "content": "Which file?"},
+            {"role": "assistant", "content": "I look."},
+            {"role": "assistant", "content": "I read."},
+        ]}),
+        "tools",
+        json!([{"type": "function", "function": {"name": "final_answer", "parameters": {
+            "type": "object", "properties": {"answer": {"type": "any"}}}}}]),
+    );
+    let got = server.chat(&plain).await;
+    let reply: serde_json::Value = serde_json::from_str(&got.body).unwrap();
+    let choice = &reply["choices"][0];
+    assert_eq!(choice["finish_reason"], "tool_calls");
+    let call = &choice["message"]["tool_calls"][0];
+    assert_eq!(call["function"]["name"], "final_answer");
+    let arguments = call["function"]["arguments"].as_str().unwrap();
+    assert_eq!(
+        arguments,
+        r#"{"answer":"errors.log mentions a timeout: worker 7 timed out after 30000 ms."}"#
+    );
+}
+
+#[tokio::test]
+async fn a_result_in_the_users_name_decides_what_the_model_does_next() {
+    let server = start(Config::default()).await;
+    let hint = "Error: no such file. Call list_files to see what exists.";
+    for (told, called) in [(hint, true), ("Error", false)] {
+        let body = json!({"model": "scripted/recover", "messages": [
+            {"role": "user", "content": "Which file?"},
+            {"role": "assistant", "content": "I read timeout.log."},
+            {"role": "user", "content": told},
+        ]});
+        let got = server.chat(&body).await;
+        let reply: serde_json::Value = serde_json::from_str(&got.body).unwrap();
+        let calls = &reply["choices"][0]["message"]["tool_calls"];
+        assert_eq!(calls.is_array(), called, "{told}: {reply}");
+    }
+}
+
+#[tokio::test]
 async fn a_foreign_request_is_counted_with_its_own_keys_in_its_own_order() {
     let server = start(Config::default()).await;
     let messages = json!([

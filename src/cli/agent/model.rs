@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::endpoint::unusable;
-use crate::cli::environment::{self, API_KEY, BASE_URL, MODEL};
+use crate::cli::endpoint::{self, unusable};
+use crate::cli::environment::{self, BASE_URL, MODEL};
 use crate::cli::exit::Failure;
 use crate::clock::ClockKind;
-use crate::provider::http::{Endpoint, HttpProvider, RetryPolicy, Secret};
+use crate::provider::http::HttpProvider;
 use crate::provider::wire::Delivery;
 use crate::provider::{Latency, Provider, Scripted};
 use crate::scenario::Scenario;
@@ -135,17 +135,7 @@ pub(super) fn provider(model: &Model) -> Result<Box<dyn Provider>, Failure> {
             model,
             delivery,
         } => {
-            let mut endpoint = Endpoint::new(base_url, model)
-                .map_err(|error| unusable(&error))?
-                .with_delivery(*delivery)
-                .with_retry(RetryPolicy {
-                    // Processes that are refused together must not come back together.
-                    seed: std::process::id().into(),
-                    ..RetryPolicy::default()
-                });
-            if let Some(key) = environment::read(API_KEY)? {
-                endpoint = endpoint.with_api_key(Secret::new(key));
-            }
+            let endpoint = endpoint::prepared(base_url, model)?.with_delivery(*delivery);
             let provider = HttpProvider::new(endpoint).map_err(|error| unusable(&error))?;
             Ok(Box::new(provider))
         }

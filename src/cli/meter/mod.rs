@@ -23,7 +23,7 @@ use crate::meter::{
 };
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
 use crate::results::RowSet;
-use crate::scenario::{Fault, Pace, parse_span};
+use crate::scenario::{Fault, Pace, parse_limit};
 use crate::server::{Config, Library, MODEL_PREFIX, Script, TurnIndex};
 
 /// `loopmeter meter`.
@@ -45,7 +45,7 @@ pub(super) struct MeterArgs {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// How long the command may run before it is ended
-    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = parse_limit)]
     timeout: Duration,
     /// How many requests it may make before it is ended
     #[arg(long, value_name = "N", default_value_t = Bounds::default().requests)]

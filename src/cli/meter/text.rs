@@ -33,7 +33,10 @@ fn ending(bill: &Bill<'_>) -> String {
         Ended::Answered => "the model answered, and the command ended",
         Ended::ToolsPending => "the command ended before it told what the last tool calls gave",
         Ended::RequestFailed => "the command ended after a request that failed",
-        Ended::NeverCalled => "the command ended and never asked the model",
+        Ended::NeverCalled => {
+            "the command ended and never asked the model (does it read OPENAI_BASE_URL or \
+             LLM_BASE_URL, and speak chat completions?)"
+        }
         Ended::TimedOut => "the command was ended: its time was up (--timeout)",
         Ended::TooManyRequests => "the command was ended: too many requests (--max-requests)",
         Ended::Signalled => "the command was ended by a signal",
@@ -244,7 +247,7 @@ fn stood_out(invoice: &Invoice) -> String {
         titled("failures", &failures),
         odd(invoice),
         titled("missing", &forgotten),
-        titled("the command's last words on standard error", &error),
+        titled("the command's last words", &error),
     ]
     .concat()
 }

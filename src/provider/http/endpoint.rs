@@ -27,11 +27,15 @@ impl Secret {
     }
 
     /// `text` without the secret, should somebody have repeated it.
-    pub(super) fn redact(&self, text: &str) -> String {
-        if self.0.len() < SHORTEST_SECRET {
-            return text.to_owned();
+    fn redact(&self, text: String) -> String {
+        if self.is_in(&text) {
+            return text.replace(&self.0, "[secret]");
         }
-        text.replace(&self.0, "[secret]")
+        text
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        self.0.len() >= SHORTEST_SECRET && text.contains(&self.0)
     }
 
     fn bearer(&self) -> Result<HeaderValue, EndpointError> {
@@ -102,6 +106,33 @@ pub enum EndpointError {
     Client(String),
 }
 
+/// Whether a parameter of a URL is one in which secrets are sent. The URL is stored and printed.
+fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace(['-', '_'], "");
+    let secrets = [
+        "key",
+        "apikey",
+        "accesskey",
+        "token",
+        "accesstoken",
+        "secret",
+        "sig",
+    ];
+    secrets.contains(&name.as_str())
+}
+
+/// The scheme, the host and the path of a URL: what surely is no secret.
+fn without_secrets(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}"));
+    let host = url.host_str().unwrap_or_default();
+    format!(
+        "{}://{host}{}{}",
+        url.scheme(),
+        port.unwrap_or_default(),
+        url.path()
+    )
+}
+
 /// An OpenAI-compatible endpoint.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -126,14 +157,18 @@ impl Endpoint {
             why: why.to_owned(),
         };
         let url = Url::parse(base_url).map_err(|error| bad("", &error.to_string()))?;
+        let shown = without_secrets(&url);
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(bad(
-                "",
-                "it carries credentials, which belong in the API key",
-            ));
+            let why = "it carries credentials, which belong in the API key";
+            return Err(bad(&shown, why));
         }
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(bad(base_url, "it is neither http nor https"));
+            return Err(bad(&shown, "it is neither http nor https"));
+        }
+        let secret = url.query_pairs().find(|(name, _)| names_a_secret(name));
+        if let Some((name, _)) = secret {
+            let why = format!("its parameter `{name}` is a secret, which belongs in the API key");
+            return Err(bad(&shown, &why));
         }
         if model.is_empty() {
             return Err(EndpointError::NoModel);
@@ -211,11 +246,17 @@ impl Endpoint {
     /// `text` without the key, cut to a length that a person reads.
     pub(super) fn quote(&self, text: &str) -> String {
         const MOST_CHARS: usize = 500;
-        let text = match &self.api_key {
-            Some(key) => key.redact(text),
-            None => text.to_owned(),
-        };
+        let text = self.without_key(text.to_owned());
         text.chars().take(MOST_CHARS).collect()
+    }
+
+    /// `text` without the key: an endpoint may repeat what it was sent, and what a model says is
+    /// written down.
+    pub(super) fn without_key(&self, text: String) -> String {
+        match &self.api_key {
+            Some(key) => key.redact(text),
+            None => text,
+        }
     }
 
     /// Where completions are asked for: `chat/completions` below the base URL, its query kept.
@@ -232,8 +273,7 @@ impl Endpoint {
     pub(super) fn client(&self) -> Result<Client, EndpointError> {
         let mut headers = self.extra_headers()?;
         if let Some(key) = &self.api_key {
-            let in_view = |text: &str| key.redact(text) != text;
-            if in_view(self.base_url()) || in_view(&self.model) {
+            if key.is_in(self.base_url()) || key.is_in(&self.model) {
                 return Err(EndpointError::KeyInView);
             }
             headers.insert(AUTHORIZATION, key.bearer()?);
@@ -303,6 +343,18 @@ mod tests {
             endpoint.quote(&said),
             "Incorrect API key provided: [secret]."
         );
+        assert_eq!(endpoint.without_key(said).len(), 37);
+    }
+
+    #[test]
+    fn a_secret_in_the_url_is_refused_and_not_repeated() {
+        for name in ["key", "api_key", "API-Key", "access_token", "sig"] {
+            let base = format!("https://h/v1?{name}=hush");
+            let error = Endpoint::new(&base, "m").unwrap_err().to_string();
+            assert!(error.contains(&format!("`{name}` is a secret")), "{error}");
+            assert!(!error.contains("hush"), "{error}");
+        }
+        assert!(Endpoint::new("https://h/v1?api-version=2026-11-30&region=eu", "m").is_ok());
     }
 
     #[test]
@@ -352,7 +404,7 @@ mod tests {
         let endpoint = Endpoint::new("http://h", "m").unwrap();
         let client = endpoint.with_header("a b", "c").client();
         assert!(matches!(client, Err(EndpointError::BadHeader(_))));
-        let endpoint = Endpoint::new(&format!("http://h/v1?key={KEY}"), "m").unwrap();
+        let endpoint = Endpoint::new(&format!("http://h/v1?user={KEY}"), "m").unwrap();
         let client = endpoint.with_api_key(Secret::new(KEY)).client();
         assert!(matches!(client, Err(EndpointError::KeyInView)));
     }

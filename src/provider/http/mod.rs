@@ -82,7 +82,10 @@ impl HttpProvider {
                 took: attempt.age(),
             });
             match ended {
-                Ok(read) => return Ok(read.into_reply(request)),
+                Ok(read) => {
+                    let read = read.cleaned(|text| self.endpoint.without_key(text));
+                    return Ok(read.into_reply(request));
+                }
                 Err(Ended::Stopped(stopped)) => return Err(stopped.into()),
                 Err(Ended::Failed(failure)) => patience.try_again(failure)?,
             }

@@ -45,6 +45,19 @@ impl From<Completion> for Read {
 }
 
 impl Read {
+    /// The same with every text of the model's passed through `clean`.
+    pub(super) fn cleaned(mut self, clean: impl Fn(String) -> String) -> Self {
+        self.said = self.said.map(|(content, calls)| {
+            let calls = calls.into_iter().map(|call| ToolCall {
+                id: clean(call.id),
+                name: clean(call.name),
+                arguments: clean(call.arguments),
+            });
+            (content.map(&clean), calls.collect())
+        });
+        self
+    }
+
     /// The reply to `request`. What the endpoint does not report is counted and billed as
     /// counted; a reason to stop that is not one of the five is none; calls without an id are
     /// given one.
@@ -157,6 +170,19 @@ mod tests {
         let reply = reply(r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#);
         assert_eq!(reply.message, None);
         assert_eq!(reply.usage.prompt_tokens, 3);
+    }
+
+    #[test]
+    fn a_key_that_the_endpoint_repeats_is_in_no_part_of_what_was_said() {
+        let completion: Completion = serde_json::from_str(
+            r#"{"choices":[{"message":{"content":"a KEY","tool_calls":[
+                {"id":"KEY","function":{"name":"f KEY","arguments":"{\"k\":\"KEY\"}"}}]}}]}"#,
+        )
+        .unwrap();
+        let read = Read::from(completion).cleaned(|text| text.replace("KEY", "[secret]"));
+        let said = format!("{:?}", read.said);
+        assert_eq!(said.matches("[secret]").count(), 4, "{said}");
+        assert!(!said.contains("KEY"), "{said}");
     }
 
     #[test]

@@ -313,20 +313,27 @@ pub struct CompletionDetails {
     pub reasoning_tokens: Option<u64>,
 }
 
+/// More tokens than any request can have: a figure above it is a mistake of the endpoint, and no
+/// bill is made of it.
+const MOST_TOKENS: u64 = 1_000_000_000_000;
+
 impl WireUsage {
-    /// The usage; none where the tokens sent or those written are missing. Details that the
-    /// endpoint does not give are nothing.
+    /// The usage; none where the tokens sent or those written are missing or cannot be. Details
+    /// that the endpoint does not give are nothing; a part is never more than its whole.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
+        let credible = |tokens: Option<u64>| tokens.filter(|tokens| *tokens <= MOST_TOKENS);
+        let prompt_tokens = credible(self.prompt_tokens)?;
+        let completion_tokens = credible(self.completion_tokens)?;
         let cached = self.prompt_tokens_details.and_then(|d| d.cached_tokens);
         let reasoning = self
             .completion_tokens_details
             .and_then(|details| details.reasoning_tokens);
         Some(Usage {
-            prompt_tokens: self.prompt_tokens?,
-            completion_tokens: self.completion_tokens?,
-            cached_tokens: cached.unwrap_or(0),
-            reasoning_tokens: reasoning.unwrap_or(0),
+            prompt_tokens,
+            completion_tokens,
+            cached_tokens: cached.unwrap_or(0).min(prompt_tokens),
+            reasoning_tokens: reasoning.unwrap_or(0).min(completion_tokens),
         })
     }
 }
@@ -423,6 +430,22 @@ mod tests {
         let back = read(&body);
         assert_eq!(back, completion);
         assert_eq!(Said::from(back.choices[0].message.clone()), said);
+    }
+
+    #[test]
+    fn a_usage_that_cannot_be_is_none_and_a_part_is_never_more_than_its_whole() {
+        let usage = |text: &str| serde_json::from_str::<WireUsage>(text).unwrap().usage();
+        for incredible in ["18446744073709551615", "1000000000001", "-5", "1e30", "0.5"] {
+            let text = format!(r#"{{"prompt_tokens":{incredible},"completion_tokens":1}}"#);
+            assert_eq!(usage(&text), None, "{incredible}");
+            let text = format!(r#"{{"prompt_tokens":1,"completion_tokens":{incredible}}}"#);
+            assert_eq!(usage(&text), None, "{incredible}");
+        }
+        let text = r#"{"prompt_tokens":5,"completion_tokens":2,
+            "prompt_tokens_details":{"cached_tokens":9},
+            "completion_tokens_details":{"reasoning_tokens":3}}"#;
+        let usage = usage(text).unwrap();
+        assert_eq!((usage.cached_tokens, usage.reasoning_tokens), (5, 2));
     }
 
     #[test]

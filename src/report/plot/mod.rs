@@ -1,9 +1,9 @@
 //! Plots: rows become a picture, a picture gets its places, and those are drawn.
 //!
-//! 1. [`data`] reads rows into a few typed values, one module for each plot, and says in a
+//! 1. `data` reads rows into a few typed values, one module for each plot, and says in a
 //!    language's words what the picture shows (`picture`).
-//! 2. [`layout`] measures every text (`text`) and gives everything a place (`scene`).
-//! 3. [`draw`] has plotters draw the shapes, [`svg`] adds the letters, [`png`] makes pixels of it.
+//! 2. `layout` measures every text (`text`) and gives everything a place (`scene`).
+//! 3. `draw` has plotters draw the shapes, `svg` adds the letters, `png` makes pixels of it.
 
 mod data;
 mod draw;

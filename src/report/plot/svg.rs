@@ -132,7 +132,11 @@ fn in_ink_of_page(svg: &str) -> String {
         let (colour, _) = colour(ink);
         format!("\"#{:02X}{:02X}{:02X}\"", colour.0, colour.1, colour.2)
     };
-    let mut svg = svg.replace(&hex(Ink::Strong), "\"currentColor\"");
+    // A paler blue lets the paper through, so that marks on it are seen on any.
+    let pale = format!("opacity=\"1\" fill={}", hex(Ink::Pale));
+    let mut svg = svg
+        .replace(&hex(Ink::Strong), "\"currentColor\"")
+        .replace(&pale, &format!("opacity=\"0.39\" fill={}", hex(Ink::Blue)));
     for (ink, opacity) in [(Ink::Muted, "0.75"), (Ink::Grid, "0.18")] {
         let own = "\"currentColor\"";
         let shape = format!("opacity=\"1\" stroke={}", hex(ink));

@@ -259,6 +259,7 @@ fn a_plot_is_a_whole_document_with_names_of_its_own() {
             assert!(svg.contains(own), "{own}");
             assert!(!page.contains(own), "{own} in a page");
         }
+        assert!(!page.contains("#9CC9E3"), "a paler blue in a page");
     }
 }
 

@@ -9,7 +9,7 @@ mod schema;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::failing::GivenCalls;
 use super::Said;
@@ -63,6 +63,25 @@ const ANSWERING_TOOLS: [&str; 2] = ["final_answer", "final_result"];
 #[must_use]
 pub fn is_answering_tool(name: &str) -> bool {
     ANSWERING_TOOLS.contains(&name)
+}
+
+/// A call of the tool by which a request wants the answer given: `answer` as the first text among
+/// the tool's arguments. None where the request declares no such tool, or it takes no text.
+#[must_use]
+pub fn answer_by_tool(answer: &str, turn: u32, tools: &[DeclaredTool<'_>]) -> Option<ToolCall> {
+    let tool = tools.iter().find(|tool| is_answering_tool(tool.name))?;
+    let takes = tool.parameters.get("properties")?.as_object()?;
+    let is_text = |schema: &Value| schema.get("type").is_none_or(|kind| kind == "string");
+    // Some frameworks give the argument no type or `any`, which takes a text as well.
+    let is_any = |schema: &Value| schema.get("type").is_some_and(|kind| kind == "any");
+    let (argument, _) = takes
+        .iter()
+        .find(|(_, schema)| is_text(schema) || is_any(schema))?;
+    Some(ToolCall {
+        id: format!("call_{turn}_answer"),
+        name: tool.name.to_owned(),
+        arguments: to_json(&Map::from_iter([(argument.clone(), answer.into())])),
+    })
 }
 
 /// The answer, where it is prose.
@@ -294,6 +313,29 @@ mod tests {
             .chain(calls)
             .collect::<Vec<_>>()
             .join(" | ")
+    }
+
+    #[test]
+    fn an_answer_by_tool_is_the_first_text_that_the_tool_takes() {
+        let by = |name, properties: Value| {
+            let parameters = json!({"properties": properties});
+            let tool = DeclaredTool {
+                name,
+                parameters: &parameters,
+            };
+            answer_by_tool("so", 2, &[tool]).map(|call| call.arguments)
+        };
+        let two = json!({"n": {"type": "integer"}, "text": {"type": "string"}});
+        assert_eq!(
+            by("final_answer", two.clone()).as_deref(),
+            Some(r#"{"text":"so"}"#)
+        );
+        assert_eq!(
+            by("final_result", json!({"a": {}})).as_deref(),
+            Some(r#"{"a":"so"}"#)
+        );
+        assert_eq!(by("final_answer", json!({"n": {"type": "integer"}})), None);
+        assert_eq!(by("other", two), None);
     }
 
     #[test]

@@ -2,15 +2,19 @@
 //!
 //! `benches/README.md` says what each number means.
 
+/// The program's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use loopmeter::clock::{Signal, VirtualClock};
 use loopmeter::experiment::{Execution, Experiments, Host};
 use loopmeter::message::to_json;
-use loopmeter::pricing::{CHAPTER_PRICE, PriceList};
+use loopmeter::pricing::{CHAPTER_PRICE, Price, PriceList};
 use loopmeter::provider::Scripted;
 use loopmeter::run::policy::StopCondition;
 use loopmeter::run::{Harness, Machine, RunSettings, RunState, Watchers, drive};
@@ -19,11 +23,14 @@ use loopmeter::tokens::{RunningCount, count};
 use loopmeter::tools::{Catalog, Template, Workspace};
 use loopmeter::world;
 
+static PRICE: LazyLock<Price> = LazyLock::new(|| {
+    let prices = PriceList::builtin().expect("the shipped prices are read by a test");
+    prices.get(CHAPTER_PRICE).expect("a test holds it").clone()
+});
+
 /// A run of `scenario` under a turn cap, in virtual time.
 fn run(scenario: &Arc<Scenario>, catalog: &Catalog, turns: u32) -> RunState {
-    let prices = PriceList::builtin().expect("the shipped prices are read by a test");
-    let price = prices.get(CHAPTER_PRICE).expect("a test holds it").clone();
-    let settings = RunSettings::new(price).stop_when(StopCondition::MaxTurns { turns });
+    let settings = RunSettings::new(PRICE.clone()).stop_when(StopCondition::MaxTurns { turns });
     let state = RunState::new("bench", settings, world::SYSTEM, world::USER);
     let mut machine = Machine::new(state, catalog);
     let harness = Harness {

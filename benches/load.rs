@@ -4,6 +4,10 @@
 //! Both servers run on one thread each, and the same clients ask both, turn and turn about.
 //! Ends with an error if any reply is not the one that is expected.
 
+/// The program's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;

@@ -3,6 +3,10 @@
 //!
 //! `benches/README.md` says what each number means.
 
+/// The program's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;

@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// A run is many small allocations, and so is a request to the endpoint.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     loopmeter::cli::main()
 }

@@ -67,9 +67,9 @@ fn scenarios() -> Result<(), Failure> {
         let scenario = Scenario::load(name, folder)?;
         output::line(format_args!("{name:<24} {}", scenario.title()))?;
     }
-    output::line("\nFor an agent's own tools, whatever they are (serve, meter, probe):")?;
     for any in AnyScenario::ALL {
-        output::line(format_args!("{:<24} {}", any.as_str(), any.title()))?;
+        let (name, title) = (any.as_str(), any.title());
+        output::line(format_args!("{name:<24} {title} (serve, meter, probe)"))?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod probe;
 mod progress;
 mod prose;
 mod readers;
+mod report;
 mod rows;
 mod run;
 mod schema;
@@ -50,6 +51,9 @@ enum Verb {
     /// Write the plots in the readers' languages, as SVG or PNG
     #[command(after_help = plots::EXAMPLES)]
     Plots(plots::PlotsArgs),
+    /// Write everything that was measured on one page of HTML for each language
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::ReportArgs),
     /// Find every number of a translation, and say which are wrong
     #[command(after_help = prose::EXAMPLES)]
     Prose(prose::ProseArgs),
@@ -78,6 +82,7 @@ Examples:
   loopmeter check                         # are the committed results still true?
   loopmeter tables --locale all           # the tables in every language
   loopmeter plots --locale all            # the plots in every language
+  loopmeter report --locale all           # one page of all of it in every language
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
@@ -104,6 +109,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Tables(args) => tables::run(&args),
         Verb::Plots(args) => plots::run(&args),
+        Verb::Report(args) => report::run(&args),
         Verb::Prose(args) => prose::run(&args),
         Verb::Agent(args) => agent::run(args),
         Verb::Serve(args) => serve::run(&args),
@@ -113,11 +119,11 @@ pub fn main() -> ExitCode {
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),
     };
-    outcome.unwrap_or_else(|failure| report(&failure)).into()
+    outcome.unwrap_or_else(|failure| tell(&failure)).into()
 }
 
 /// Tells what went wrong, and where, on standard error.
-fn report(failure: &Failure) -> Exit {
+fn tell(failure: &Failure) -> Exit {
     match failure {
         Failure::InTexts(problems) => output::note(problems),
         Failure::WrongInput(message) | Failure::CouldNotDo(message) => {

@@ -21,6 +21,8 @@ pub(super) struct ExperimentFile {
     pub(super) title: String,
     /// The question that it answers and how to read its table, in a sentence or two.
     pub(super) about: String,
+    /// Where it stands in a report: smaller numbers first. Default: after all that have one.
+    pub(super) order: Option<u32>,
     /// The clock of its runs. Default: `virtual`.
     #[serde(default)]
     pub(super) clock: ClockKind,

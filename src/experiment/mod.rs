@@ -28,6 +28,8 @@ mod sweep;
 mod wire_columns;
 mod wire_rules;
 
+use std::collections::BTreeSet;
+
 use rust_decimal::Decimal;
 use serde_json::Value;
 
@@ -49,6 +51,7 @@ use self::resources::Resources;
 use self::seam::RealModel;
 use crate::clock::ClockKind;
 use crate::document::{Document, Problems, schema_of};
+use crate::pricing::{CHAPTER_PRICE, Price};
 
 /// An experiment that was read and checked.
 #[derive(Debug)]
@@ -57,6 +60,7 @@ pub struct Experiment {
     origin: String,
     title: String,
     about: String,
+    order: Option<u32>,
     harness: Harness,
     clock: ClockKind,
     repeat: u32,
@@ -95,6 +99,7 @@ impl Experiment {
             origin: document.origin().to_owned(),
             title: file.title.clone(),
             about: file.about.clone(),
+            order: file.order,
             harness,
             clock,
             repeat: file.repeat,
@@ -133,6 +138,13 @@ impl Experiment {
         &self.about
     }
 
+    /// Where it stands among others in a report: before those with a larger number, and before
+    /// those with none.
+    #[must_use]
+    pub const fn order(&self) -> Option<u32> {
+        self.order
+    }
+
     /// The clock of its runs. On the real one, rows differ from run to run.
     #[must_use]
     pub const fn clock(&self) -> ClockKind {
@@ -161,6 +173,27 @@ impl Experiment {
     #[must_use]
     pub fn setting(&self, path: &str) -> Option<Decimal> {
         claims::setting(self, path)
+    }
+
+    /// The prices that bill its cells, each once.
+    #[must_use]
+    pub fn prices(&self) -> Vec<&Price> {
+        let named = self.sweep.in_cells("price").into_iter();
+        let named = named.map(|value| value.map_or(Some(CHAPTER_PRICE), Value::as_str));
+        let named: BTreeSet<&str> = named.flatten().collect();
+        let all = self.resources.prices.all().iter();
+        all.filter(|price| named.contains(price.name.as_str()))
+            .collect()
+    }
+
+    /// The seeds of what its cells draw, each once.
+    #[must_use]
+    pub fn seeds(&self) -> Vec<u64> {
+        let default = Settings::default().seed;
+        let seeds = self.sweep.in_cells("seed").into_iter();
+        let seeds = seeds.map(|value| value.map_or(Some(default), Value::as_u64));
+        let seeds: BTreeSet<u64> = seeds.flatten().collect();
+        seeds.into_iter().collect()
     }
 
     /// What is read from its rows: table, fit, claims.

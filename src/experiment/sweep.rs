@@ -148,6 +148,23 @@ impl Sweep {
         self.base.get(setting).into_iter().chain(swept).collect()
     }
 
+    /// What each cell, or each value of an axis, gives `setting`; none where it has the default.
+    #[must_use]
+    pub fn in_cells(&self, setting: &str) -> Vec<Option<&Value>> {
+        let base = self.base.get(setting);
+        match &self.shape {
+            Shape::Single => vec![base],
+            Shape::Product(axes) | Shape::Zip(axes) => {
+                let swept = axes.iter().find(|axis| axis.setting == setting);
+                swept.map_or_else(|| vec![base], |axis| axis.values.iter().map(Some).collect())
+            }
+            Shape::Cases(cases) => {
+                let of_case = cases.iter().map(|case| case.settings.get(setting).or(base));
+                of_case.collect()
+            }
+        }
+    }
+
     /// The label columns and what they hold: one per axis, or `case`.
     #[must_use]
     pub fn labels(&self) -> Vec<(&str, Kind)> {

@@ -9,7 +9,7 @@ mod reading;
 
 pub use check::{Check, Finding, check};
 pub use publish::{Published, publish};
-pub use reading::{Measured, Reading, TableTexts, clocked};
+pub use reading::{Measured, Reading, TableTexts, clocked, judged};
 
 use std::path::{Path, PathBuf};
 

@@ -70,6 +70,22 @@ impl Measured {
     }
 }
 
+/// What became of each claim of `experiment`, in order; `summary` is [`Measured::summary`].
+#[must_use]
+pub fn judged(
+    experiment: &Experiment,
+    measured: &Measured,
+    summary: Option<&RowSet>,
+) -> Vec<ClaimOutcome> {
+    let sources = RowSources {
+        cells: &measured.cells,
+        turns: Some(&measured.turns),
+        summary,
+    };
+    let settings = |path: &str| experiment.setting(path);
+    evaluate(&experiment.readout().claims, sources, &settings)
+}
+
 /// Which clock made an experiment's rows.
 #[must_use]
 pub const fn clocked(experiment: &Experiment) -> Clocked {
@@ -115,13 +131,7 @@ impl Reading {
     ) -> Result<Self, LabError> {
         let readout = experiment.readout();
         let summary = measured.summary(experiment)?;
-        let sources = RowSources {
-            cells: &measured.cells,
-            turns: Some(&measured.turns),
-            summary: summary.as_ref(),
-        };
-        let settings = |path: &str| experiment.setting(path);
-        let claims = evaluate(&readout.claims, sources, &settings);
+        let claims = judged(experiment, measured, summary.as_ref());
         let table = readout.table.as_ref().map(|(spec, kind)| {
             let table = Table::build(spec, measured.rows(*kind, summary.as_ref()))?;
             let notes = notes(experiment, &measured.cells, summary.as_ref());

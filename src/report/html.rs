@@ -10,12 +10,20 @@ pub(super) fn figure(shown: &Shown, lang: &str) -> String {
         Direction::LeftToRight => "ltr",
         Direction::RightToLeft => "rtl",
     };
-    let mut html = format!(
-        "<figure lang=\"{}\" dir=\"{dir}\">\n<table>\n",
-        escape(lang)
-    );
+    format!(
+        "<figure lang=\"{}\" dir=\"{dir}\">\n{}{}</figure>\n",
+        escape(lang),
+        table(shown),
+        notes(shown.direction, &shown.below)
+    )
+}
+
+/// The `table` alone.
+pub(super) fn table(shown: &Shown) -> String {
+    let mut html = String::from("<table>\n");
     if !shown.caption.text().is_empty() {
-        let _ = writeln!(html, "<caption>{}</caption>", words(shown, &shown.caption));
+        let caption = words(shown.direction, &shown.caption);
+        let _ = writeln!(html, "<caption>{caption}</caption>");
     }
     html += "<thead>\n";
     html += &row(shown, &shown.headings, "th scope=\"col\"", "th");
@@ -23,11 +31,13 @@ pub(super) fn figure(shown: &Shown, lang: &str) -> String {
     for cells in &shown.rows {
         html += &row(shown, cells, "td", "td");
     }
-    html += "</tbody>\n</table>\n";
-    for line in &shown.below {
-        let _ = writeln!(html, "<p><small>{}</small></p>", words(shown, line));
-    }
-    html + "</figure>\n"
+    html + "</tbody>\n</table>\n"
+}
+
+/// What stands below a table, line by line.
+pub(super) fn notes(direction: Direction, lines: &[Words]) -> String {
+    let line = |line| format!("<p><small>{}</small></p>\n", words(direction, line));
+    lines.iter().map(line).collect()
 }
 
 fn row(shown: &Shown, cells: &[Words], open: &str, close: &str) -> String {
@@ -37,26 +47,26 @@ fn row(shown: &Shown, cells: &[Words], open: &str, close: &str) -> String {
             Align::Start => "start",
             Align::Right => "right",
         };
-        let said = words(shown, cell);
+        let said = words(shown.direction, cell);
         let style = format!("style=\"text-align:{side}\"");
         let _ = write!(html, "<{open} {style}>{said}</{close}>");
     }
     html + "</tr>\n"
 }
 
-/// Escaped words, isolated from the text around them where directions could mix.
-fn words(shown: &Shown, words: &Words) -> String {
-    let rtl = shown.direction == Direction::RightToLeft;
+/// Escaped words with their lines, isolated from the text around them where directions could mix.
+pub(super) fn words(direction: Direction, words: &Words) -> String {
+    let rtl = direction == Direction::RightToLeft;
     match words {
-        Words::Figure(text) if rtl => format!("<bdi dir=\"ltr\">{}</bdi>", escape(text)),
-        Words::Figure(text) | Words::Own(text) => escape(text),
+        Words::Figure(text) if rtl => format!("<bdi dir=\"ltr\">{}</bdi>", lines(text)),
+        Words::Figure(text) | Words::Own(text) => lines(text),
         Words::Author(text) | Words::Data(text) => isolated(text, rtl),
     }
 }
 
 /// Somebody else's words: in a text of the other direction they keep to themselves.
 fn isolated(text: &str, rtl: bool) -> String {
-    let text = escape(&visible(text));
+    let text = lines(&visible(text));
     if rtl || !text.is_ascii() {
         format!("<bdi>{text}</bdi>")
     } else {
@@ -64,7 +74,11 @@ fn isolated(text: &str, rtl: bool) -> String {
     }
 }
 
-/// Text as HTML shows it letter by letter.
+fn lines(text: &str) -> String {
+    escape(text).replace('\n', "<br>")
+}
+
+/// Text as HTML and XML show it letter by letter, between tags and in attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -74,9 +88,51 @@ pub(super) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            '\n' => escaped.push_str("<br>"),
             _ => escaped.push(letter),
         }
     }
     escaped
+}
+
+/// A name as it can stand in an `id` and behind the `#` of a link. Other names are other anchors.
+pub(super) fn anchor(name: &str) -> String {
+    let mut anchor = String::with_capacity(name.len());
+    for letter in name.chars() {
+        if letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.') {
+            anchor.push(letter);
+        } else {
+            let _ = write!(anchor, "~{:x}~", u32::from(letter));
+        }
+    }
+    anchor
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_anchor_is_the_name_where_that_will_do() {
+        assert_eq!(anchor("turn-cap_2.x"), "turn-cap_2.x");
+        assert_eq!(anchor("крок"), "крок");
+        assert_eq!(anchor("a b\"<.>"), "a~20~b~22~~3c~.~3e~");
+    }
+
+    proptest! {
+        #[test]
+        fn different_names_have_different_anchors_without_blanks_and_marks(
+            one in "[a ~\"27e-]{0,6}", other in "[a ~\"27e-]{0,6}",
+        ) {
+            prop_assert_eq!(one == other, anchor(&one) == anchor(&other));
+            let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
+            prop_assert!(anchor(&one).chars().all(plain));
+        }
+
+        #[test]
+        fn escaped_text_opens_no_tag_and_ends_no_attribute(text in ".*") {
+            prop_assert!(!escape(&text).contains(['<', '>', '"', '\'']));
+        }
+    }
 }

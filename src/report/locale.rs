@@ -253,7 +253,7 @@ impl Locale {
         self.amount(value, Unit::Times)
     }
 
-    fn amount(&self, value: Decimal, unit: Unit) -> String {
+    pub(super) fn amount(&self, value: Decimal, unit: Unit) -> String {
         let sign = Sign::Amount;
         self.numbers.amount(&Amount { value, unit, sign })
     }

@@ -82,6 +82,18 @@ impl<'e> ExperimentTable<'e> {
         self.experiment
     }
 
+    /// How many rows it has.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The table in a language, not yet in a format.
     #[must_use]
     pub fn shown(&self, locale: &Locale) -> Shown {

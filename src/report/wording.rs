@@ -17,7 +17,7 @@ pub(super) struct TableWording<'l> {
 }
 
 /// Between the numbers of a list: no language uses it inside a number.
-const BETWEEN: &str = " · ";
+pub(super) const BETWEEN: &str = " · ";
 
 impl Wording for TableWording<'_> {
     fn direction(&self) -> Direction {
@@ -184,7 +184,7 @@ impl Locale {
         notes
     }
 
-    fn size(&self, number: usize) -> String {
+    pub(super) fn size(&self, number: usize) -> String {
         self.count(u64::try_from(number).unwrap_or(u64::MAX))
     }
 }

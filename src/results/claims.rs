@@ -230,20 +230,27 @@ impl ClaimOutcome {
         matches!(self.verdict, Verdict::Held | Verdict::External)
     }
 
-    /// The measured values as the claim rounds them, spelled like the published ones.
+    /// The measured values as the claim rounds them, with the decimals of the published ones.
     #[must_use]
-    pub fn measured_text(&self) -> Option<String> {
+    pub fn shown(&self) -> Option<Vec<Decimal>> {
         let scales = self.published.values.iter().map(Decimal::scale);
         let as_published = scales.max().unwrap_or(0);
-        let print = |value: &Decimal| {
+        let shown = |value: &Decimal| {
             if let Some(decimals) = self.decimals {
-                return round_half_away(*value, decimals).to_string();
+                return round_half_away(*value, decimals);
             }
             let mut exact = round_half_away(*value, PRINTED_DECIMALS).normalize();
             exact.rescale(exact.scale().max(as_published));
-            exact.to_string()
+            exact
         };
-        let texts: Vec<String> = self.measured.as_ref()?.iter().map(print).collect();
+        Some(self.measured.as_ref()?.iter().map(shown).collect())
+    }
+
+    /// The measured values as the claim rounds them, spelled like the published ones.
+    #[must_use]
+    pub fn measured_text(&self) -> Option<String> {
+        let shown = self.shown()?;
+        let texts: Vec<String> = shown.iter().map(Decimal::to_string).collect();
         match texts.as_slice() {
             [one] if self.published.values.len() == 1 => Some(one.clone()),
             _ => Some(format!("[{}]", texts.join(", "))),

@@ -26,6 +26,7 @@ use text::Typesetter;
 
 pub use svg::Ground;
 
+use super::html::anchor;
 use super::locale::{Locale, LocaleError};
 use crate::experiment::Experiment;
 use crate::lab::{LabError, Measured};
@@ -119,7 +120,7 @@ impl<'e> ExperimentPlot<'e> {
     /// # Errors
     /// [`PlotError::Drawing`] as writing to memory fails: never in practice.
     pub fn svg(&self, locale: &Locale, ground: Ground) -> Result<String, PlotError> {
-        let id = format!("plot-{}", self.experiment.name());
+        let id = format!("plot-{}", anchor(self.experiment.name()));
         svg::document(&self.scene(locale), locale, (&id, ground))
     }
 

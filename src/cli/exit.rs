@@ -47,6 +47,8 @@ pub(super) enum Failure {
     WrongInput(String),
     /// The work could not be done.
     CouldNotDo(String),
+    /// A signal ended it.
+    Stopped,
 }
 
 impl Failure {
@@ -56,6 +58,7 @@ impl Failure {
         match self {
             Self::InTexts(_) | Self::WrongInput(_) => Exit::WrongInput,
             Self::CouldNotDo(_) => Exit::CouldNotDo,
+            Self::Stopped => Exit::Stopped,
         }
     }
 

@@ -129,6 +129,7 @@ fn tell(failure: &Failure) -> Exit {
         Failure::WrongInput(message) | Failure::CouldNotDo(message) => {
             output::note(format_args!("error: {message}"));
         }
+        Failure::Stopped => output::note("stopped; every file that was written is whole"),
     }
     failure.exit()
 }

@@ -9,6 +9,7 @@ use super::output::{self, counted};
 use super::readers::{Readers, for_each};
 use super::rows::Rows;
 use super::select::Which;
+use super::signals::Interrupt;
 use crate::files::write_file;
 use crate::report::plot::{ExperimentPlot, PlotFormat};
 
@@ -51,7 +52,7 @@ pub(super) fn run(args: &PlotsArgs) -> Result<Exit, Failure> {
         })?;
         plots.extend(plot);
     }
-    for_each(&tags, |tag| args.write(tag, &plots))?;
+    for_each(&tags, |tag, interrupt| args.write(tag, &plots, interrupt))?;
     let files = tags.len().saturating_mul(plots.len());
     output::line(format_args!(
         "{} in {}; files in {}",
@@ -64,10 +65,16 @@ pub(super) fn run(args: &PlotsArgs) -> Result<Exit, Failure> {
 }
 
 impl PlotsArgs {
-    fn write(&self, tag: &str, plots: &[ExperimentPlot<'_>]) -> Result<(), Failure> {
+    fn write(
+        &self,
+        tag: &str,
+        plots: &[ExperimentPlot<'_>],
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
         let locale = self.readers.locale(tag)?;
         let folder = self.out.join(tag);
         for plot in plots {
+            interrupt.go_on()?;
             let bytes = plot.write(&locale, self.format);
             let bytes = bytes.map_err(|error| Failure::could_not_do(&error))?;
             let name = format!("{}.{}", plot.experiment().name(), self.format.extension());

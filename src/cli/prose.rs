@@ -81,7 +81,8 @@ pub(super) fn run(args: &ProseArgs) -> Result<Exit, Failure> {
     }
     let reference = texts
         .reference
-        .map(|(name, text)| reference(&name, &text, args, &ledger));
+        .map(|(name, text)| reference(&name, &text, args, &ledger))
+        .transpose()?;
     let report = check(edition, reference.as_ref(), &ledger)
         .map_err(|error| Failure::wrong_input(&error))?;
     print(&report, args)?;
@@ -124,9 +125,19 @@ fn constants(named: Option<&Path>) -> Result<Constants, Failure> {
 }
 
 /// The reference, with a note if it is not as checked as it should be.
-fn reference(name: &str, text: &str, args: &ProseArgs, ledger: &Ledger) -> Edition {
+fn reference(
+    name: &str,
+    text: &str,
+    args: &ProseArgs,
+    ledger: &Ledger,
+) -> Result<Edition, Failure> {
     let mut reference = Edition::default();
     reference.add(name, text, &args.locale, ledger);
+    if reference.numbers.is_empty() {
+        return Err(Failure::WrongInput(format!(
+            "{name}: there is no number in it, so it cannot be a reference; is it the right file?"
+        )));
+    }
     let wrong = reference
         .numbers
         .iter()
@@ -137,7 +148,7 @@ fn reference(name: &str, text: &str, args: &ProseArgs, ledger: &Ledger) -> Editi
             "note: {name}: {wrong} numbers of the reference are themselves not covered; check it first"
         ));
     }
-    reference
+    Ok(reference)
 }
 
 fn print(report: &Report, args: &ProseArgs) -> Result<(), Failure> {

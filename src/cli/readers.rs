@@ -5,6 +5,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::exit::Failure;
+use super::signals::Interrupt;
 use crate::report::{Digits, Locale, NumberStyle};
 
 /// The locale that stands for all of them.
@@ -47,12 +48,13 @@ impl Readers {
 }
 
 /// Writes for each language. Writing waits for the disk, which takes many waiting writers at once:
-/// one per language.
+/// one per language. What `write` does between two files is to ask whether to go on.
 pub(super) fn for_each(
     tags: &[&str],
-    write: impl Fn(&str) -> Result<(), Failure> + Sync,
+    write: impl Fn(&str, &Interrupt) -> Result<(), Failure> + Sync,
 ) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen();
     let writers = ThreadPoolBuilder::new().num_threads(tags.len()).build();
     let writers = writers.map_err(|error| Failure::could_not_do(&error))?;
-    writers.install(|| tags.par_iter().map(|tag| write(tag)).collect())
+    writers.install(|| tags.par_iter().map(|tag| write(tag, &interrupt)).collect())
 }

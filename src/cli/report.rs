@@ -9,6 +9,7 @@ use super::output::{self, counted};
 use super::readers::{Readers, for_each};
 use super::rows::Rows;
 use super::select::Which;
+use super::signals::Interrupt;
 use crate::files::write_file;
 use crate::report::Report;
 
@@ -56,7 +57,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         .iter()
         .map(|(experiment, rows)| (*experiment, rows));
     let report = Report::of(rows).map_err(|error| Failure::could_not_do(&error))?;
-    for_each(&tags, |tag| args.write(tag, &report))?;
+    for_each(&tags, |tag, interrupt| args.write(tag, &report, interrupt))?;
     let (pages, parts) = (tags.len(), measured.rows.len());
     output::line(format_args!(
         "{} of {}: {}",
@@ -69,7 +70,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
 }
 
 impl ReportArgs {
-    fn write(&self, tag: &str, report: &Report<'_>) -> Result<(), Failure> {
+    fn write(&self, tag: &str, report: &Report<'_>, interrupt: &Interrupt) -> Result<(), Failure> {
+        interrupt.go_on()?;
         let page = report.page(&self.readers.locale(tag)?);
         let page = page.map_err(|error| Failure::could_not_do(&error))?;
         write_file(&self.file(tag), page.as_bytes())

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
+use super::exit::Failure;
+
 /// Whether somebody asked the process to stop; clones share the answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
@@ -33,6 +35,17 @@ impl Interrupt {
         // An error says that the thread cannot listen; signals then end the process, as ever.
         let _ = until_listening.recv();
         interrupt
+    }
+
+    /// Ends work between two of its steps, if the process was asked to stop.
+    ///
+    /// # Errors
+    /// [`Failure::Stopped`] if it was.
+    pub(super) fn go_on(&self) -> Result<(), Failure> {
+        if self.is_requested() {
+            return Err(Failure::Stopped);
+        }
+        Ok(())
     }
 
     /// Whether the process was asked to stop.

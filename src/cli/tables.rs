@@ -9,6 +9,7 @@ use super::output::{self, counted};
 use super::readers::{Readers, for_each};
 use super::rows::Rows;
 use super::select::Which;
+use super::signals::Interrupt;
 use crate::files::write_file;
 use crate::report::{ExperimentTable, Format};
 
@@ -47,7 +48,7 @@ pub(super) fn run(args: &TablesArgs) -> Result<Exit, Failure> {
         let table = ExperimentTable::of(experiment, rows);
         tables.extend(table.map_err(|error| Failure::could_not_do(&error))?);
     }
-    for_each(&tags, |tag| args.write(tag, &tables))?;
+    for_each(&tags, |tag, interrupt| args.write(tag, &tables, interrupt))?;
     let files = tags.len().saturating_mul(tables.len());
     output::line(format_args!(
         "{} in {}; files in {}",
@@ -60,10 +61,16 @@ pub(super) fn run(args: &TablesArgs) -> Result<Exit, Failure> {
 }
 
 impl TablesArgs {
-    fn write(&self, tag: &str, tables: &[ExperimentTable<'_>]) -> Result<(), Failure> {
+    fn write(
+        &self,
+        tag: &str,
+        tables: &[ExperimentTable<'_>],
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
         let locale = self.readers.locale(tag)?;
         let folder = self.out.join(tag);
         for table in tables {
+            interrupt.go_on()?;
             let text = table.write(&locale, self.format);
             let text = text.map_err(|error| Failure::could_not_do(&error))?;
             let name = format!("{}.{}", table.experiment().name(), self.format.extension());

@@ -9,9 +9,12 @@ mod part;
 
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
+
 use super::html::escape;
 use super::locale::Locale;
-use super::plot::PlotError;
+use super::plot::{PlotError, script_font};
 use crate::experiment::Experiment;
 use crate::lab::{LabError, Measured};
 use crate::results::claims::Verdict;
@@ -135,6 +138,16 @@ impl<'e> Report<'e> {
     }
 }
 
+/// The letters of the language's script, for readers whose system has none of the fonts that the
+/// style names first.
+fn carried_font(locale: &Locale) -> String {
+    let Some(font) = script_font(locale) else {
+        return String::new();
+    };
+    let data = BASE64.encode(font);
+    format!("@font-face {{ font-family: \"Carried\"; src: url(data:font/otf;base64,{data}); }}\n")
+}
+
 fn head(locale: &Locale) -> String {
     let title = escape(&locale.text("report.title", &[]));
     format!(
@@ -143,7 +156,8 @@ fn head(locale: &Locale) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"{}\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n",
-        escape(&made::program())
+         <title>{title}</title>\n<style>\n{}{STYLE}</style>\n</head>\n",
+        escape(&made::program()),
+        carried_font(locale)
     )
 }

@@ -88,6 +88,11 @@ pub enum PlotError {
     Locale(#[from] LocaleError),
 }
 
+/// The bundled font of a language's script, where it is not one that every system has.
+pub(super) fn script_font(locale: &Locale) -> Option<&'static [u8]> {
+    text::of_script(locale.name(), locale.tag())
+}
+
 /// The plot of an experiment, before anybody's language.
 #[derive(Debug)]
 pub struct ExperimentPlot<'e> {

@@ -182,5 +182,8 @@ mod tests {
         assert_eq!(read("2e-3", None), ["0.002"]);
         assert_eq!(read("33万7299", None), ["337299"]);
         assert_eq!(read("8만 8649", None), ["88649"]);
+        assert_eq!(read("33만 7,299", None), ["337299"]);
+        assert_eq!(read("33万7,299", None), ["337299"]);
+        assert_eq!(read("33.7 万", None), read("33.7万", None));
     }
 }

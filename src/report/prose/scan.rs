@@ -225,26 +225,39 @@ fn units_after(glyphs: &[Glyph], at: usize) -> (u32, usize) {
     // Korean has a blank there.
     let blanks = usize::from(c(at) == Some('만') && c(at + 1) == Some(' '));
     let start = at + 1 + blanks;
-    let rest = glyphs.iter().skip(start);
-    let digits: String = rest.map_while(|glyph| digit(glyph.c)).take(5).collect();
-    let end = start + digits.len();
+    let digits_from = |at: usize| -> String {
+        let rest = glyphs.iter().skip(at);
+        rest.map_while(|glyph| digit(glyph.c)).take(5).collect()
+    };
+    let mut digits = digits_from(start);
+    let mut end = start + digits.len();
+    // The thousand may be set off: `33만 7,299`.
+    if digits.len() == 1 && c(end) == Some(',') {
+        let rest = digits_from(end + 1);
+        if rest.len() == 3 {
+            digits.push_str(&rest);
+            end += 4;
+        }
+    }
     let goes_on = c(end).is_some_and(|c| Separator::of(c).is_some() || myriad(c).is_some())
         && c(end + 1).is_some_and(|c| digit(c).is_some());
     let counts = matches!(c(at), Some('万' | '萬' | '만')) && digits.len() <= 4 && !goes_on;
     match digits.parse() {
-        Ok(units) if counts => (units, blanks + digits.len()),
+        Ok(units) if counts => (units, end - at - 1),
         _ => (0, 0),
     }
 }
 
 fn power_after(glyphs: &[Glyph], end: usize) -> Option<Power> {
     let c = |at: usize| glyphs.get(at).map(|glyph| glyph.c);
-    if let Some(exponent) = c(end).and_then(myriad) {
-        let (units, digits) = units_after(glyphs, end);
+    // Some set the numeral off from digits, as they do any word: `33.7 万`.
+    let blanks = usize::from(c(end) == Some(' ') && c(end + 1).and_then(myriad).is_some());
+    if let Some(exponent) = c(end + blanks).and_then(myriad) {
+        let (units, digits) = units_after(glyphs, end + blanks);
         return Some(Power {
             exponent: i32::try_from(exponent).ok()?,
             units,
-            glyphs: 1 + digits,
+            glyphs: blanks + 1 + digits,
         });
     }
     c(end).filter(|c| matches!(c, 'e' | 'E'))?;

@@ -55,6 +55,16 @@ fn order(tag: &str) -> impl Iterator<Item = FaceId> {
     all.clone().take(1).chain(first).chain(all.skip(1))
 }
 
+/// The font of a language whose script is not in the first one, which every system has something
+/// like; told by the letters of the language's own name.
+pub(in super::super) fn of_script(name: &str, tag: &str) -> Option<&'static [u8]> {
+    let own = name.chars().filter(|letter| letter.is_alphabetic());
+    let mut faces = own.filter_map(|letter| face_of(letter, tag));
+    let FaceId(face) = faces.find(|face| *face != FaceId(0))?;
+    let regions = REGIONS.iter().map(|(_, bytes)| *bytes);
+    SCRIPTS.into_iter().chain(regions).nth(face)
+}
+
 /// The first font that has the letter.
 pub(super) fn face_of(letter: char, tag: &str) -> Option<FaceId> {
     order(tag).find(|id| has(*id, letter))

@@ -8,7 +8,7 @@ mod fonts;
 mod shape;
 mod wrap;
 
-pub(super) use fonts::{FaceId, has_ink, outline};
+pub(super) use fonts::{FaceId, has_ink, of_script, outline};
 #[cfg(test)]
 pub(super) use shape::Glyph;
 pub(super) use shape::Shaped;

@@ -356,6 +356,21 @@ fn the_exit_code_and_the_place_tell_what_is_wrong() {
 }
 
 #[test]
+fn a_wrong_constant_shows_where_the_numbers_around_it_are_those_of_the_reference() {
+    let right = "Chapter 14: the cap from 50 to 100 turns multiplies the input by 3.8.";
+    let reference = edition("en.txt", right);
+    for (from, to) in [("50", "70"), ("100", "200"), ("14", "16")] {
+        let wrong = edition("en.txt", &right.replace(from, to));
+        let alone = check(wrong.clone(), None, &LEDGER).unwrap();
+        assert_eq!(alone.tally().contradictions, 0, "{to} is a constant, too");
+        let beside = check(wrong, Some(&reference), &LEDGER).unwrap();
+        assert_eq!(beside.tally().contradictions, 1, "{from} became {to}");
+    }
+    let same = check(edition("en.txt", right), Some(&reference), &LEDGER).unwrap();
+    assert_eq!(same.tally().contradictions, 0);
+}
+
+#[test]
 fn a_wrong_digit_that_is_another_claim_shows_beside_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();

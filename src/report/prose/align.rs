@@ -30,6 +30,9 @@ pub struct TooLong {
     pub reference: usize,
 }
 
+/// How many numbers around one say that it stands where the reference has its own.
+const AROUND: usize = 3;
+
 /// One step of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -52,7 +55,8 @@ pub(super) fn compare(
     reference: &[Number],
     ledger: &Ledger,
 ) -> Result<(), TooLong> {
-    let mut gaps = gaps(&steps(reference, numbers)?);
+    let steps = steps(reference, numbers)?;
+    let mut gaps = gaps(&steps);
     cancel_moved(&mut gaps, reference, numbers);
     for gap in gaps {
         for (old, new) in gap.pairs(reference, numbers, ledger) {
@@ -82,6 +86,8 @@ fn expected(old: &Number, ledger: &Ledger) -> Contradiction {
 struct Gap {
     /// Where it begins, in steps.
     at: usize,
+    /// Whether one number stands for one, and the numbers around them are the same in both.
+    firm: bool,
     old: Vec<usize>,
     new: Vec<usize>,
 }
@@ -110,6 +116,9 @@ fn gaps(steps: &[Step]) -> Vec<Gap> {
             gap.old.extend(old);
             gap.new.extend(new);
         }
+    }
+    for gap in &mut gaps {
+        gap.firm = gap.is_firm(steps);
     }
     gaps
 }
@@ -151,6 +160,16 @@ fn cancel_moved(gaps: &mut [Gap], reference: &[Number], numbers: &[Number]) {
 }
 
 impl Gap {
+    /// Whether it is one pair, with the same numbers on both sides or the end of the text.
+    fn is_firm(&self, steps: &[Step]) -> bool {
+        let same = |range: &[Step]| range.iter().all(|step| *step == Step::Same);
+        let (before, rest) = steps.split_at(self.at.min(steps.len()));
+        let before = before.get(before.len().saturating_sub(AROUND)..);
+        let is_pair = matches!(rest.first(), Some(Step::Pair { .. }));
+        let after = rest.get(1..(AROUND + 1).min(rest.len()));
+        is_pair && before.is_some_and(same) && after.is_some_and(same)
+    }
+
     /// Which numbers stand for which of the reference.
     fn pairs(
         &self,
@@ -192,7 +211,9 @@ impl Gap {
             let one_each = self.old.len() == self.new.len();
             let has_unit = new.unit.is_some() || old.unit.is_some();
             let has_decimals = has_decimals(new) && has_decimals(old);
-            return (one_each || has_unit || has_decimals) && is_small_slip(new, old, ledger);
+            let is_known = ledger.has_claim(&old.standing) || new.standing == old.standing;
+            let is_meant = (one_each || has_unit || has_decimals) && is_known;
+            return (self.firm || is_meant) && is_small_slip(new, old);
         }
         is_slip(new, old)
     }
@@ -214,9 +235,9 @@ fn has_decimals(number: &Number) -> bool {
     number.values.iter().any(|value| value.scale() > 0)
 }
 
-/// Whether a small number is a slip of another, and not another that stands near. Small numbers
-/// resemble each other, so that what the reference has must be a figure, or both the same constant.
-fn is_small_slip(new: &Number, old: &Number, ledger: &Ledger) -> bool {
+/// Whether a small number is a slip of another. Small numbers resemble each other, so that this
+/// says little where what the reference has is no figure, and other numbers stand near.
+fn is_small_slip(new: &Number, old: &Number) -> bool {
     let typed = |written: &Decimal, right: &Decimal| {
         let slip = slip(&written.to_string(), &right.to_string());
         matches!(slip, Some(Slip::Digit | Slip::Swapped))
@@ -225,9 +246,7 @@ fn is_small_slip(new: &Number, old: &Number, ledger: &Ledger) -> bool {
         .values
         .iter()
         .any(|written| old.values.iter().any(|right| typed(written, right)));
-    is_typed
-        && new.key == old.key
-        && (ledger.has_claim(&old.standing) || new.standing == old.standing)
+    is_typed && new.key == old.key
 }
 
 /// Whether one slip makes the one of the other.

@@ -164,3 +164,32 @@ fn a_plot_of_ones_own_experiment_has_its_own_title() {
     let told = "mine: plot.svg: another picture than the rows give";
     assert!(said(&checked).contains(told), "{}", said(&checked));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_it_between_two_files_and_leaves_whole_ones_alone() {
+    let out = tempfile::tempdir().unwrap();
+    let to = out.path().join("plots");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_loopmeter"));
+    command
+        .args(["plots", "--locale", "all", "--format", "png", "--out"])
+        .arg(&to)
+        .current_dir(root());
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    while !to.join("el/budget.png").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        std::thread::yield_now();
+    }
+    let id = child.id().to_string();
+    let kill = std::process::Command::new("kill")
+        .args(["-TERM", &id])
+        .status();
+    assert!(kill.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let files: Vec<_> = names(&to)
+        .iter()
+        .flat_map(|tag| names(&to.join(tag)))
+        .collect();
+    assert!(!files.is_empty() && files.len() < 330, "{}", files.len());
+    assert!(files.iter().all(|name| name.ends_with(".png")), "{files:?}");
+}

@@ -371,6 +371,17 @@ fn a_wrong_constant_shows_where_the_numbers_around_it_are_those_of_the_reference
 }
 
 #[test]
+fn a_reference_without_a_number_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("de.txt"), "Mal 3,8.\n").unwrap();
+    fs::write(folder.path().join("empty.txt"), "\n").unwrap();
+    let args = ["--locale", "de", "de.txt", "--reference", "empty.txt"];
+    let (code, _, told) = prose(folder.path(), &args);
+    assert_eq!(code, Some(2));
+    assert!(told.contains("there is no number in it"), "{told}");
+}
+
+#[test]
 fn a_wrong_digit_that_is_another_claim_shows_beside_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();

@@ -12,11 +12,13 @@ mod format;
 mod harness;
 mod host;
 mod input;
+mod inputs;
 mod labels;
 mod live;
 mod load;
 mod loopback;
 mod measured;
+mod place;
 mod readout;
 mod resolve;
 mod resources;
@@ -35,8 +37,10 @@ pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
 pub use format::RowKind;
 pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
+pub use inputs::{InputChange, Inputs, NotInputs, Reach};
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
+pub use place::{Place, Topic};
 pub use readout::{FitSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
@@ -54,7 +58,7 @@ use crate::document::{Document, Problems, schema_of};
 #[derive(Debug)]
 pub struct Experiment {
     name: String,
-    origin: String,
+    document: Document,
     title: String,
     about: String,
     harness: Harness,
@@ -92,7 +96,7 @@ impl Experiment {
         let resources = resolve::resolve(&mut findings, &file, place)?;
         let mut experiment = Self {
             name: name.to_owned(),
-            origin: document.origin().to_owned(),
+            document: document.clone(),
             title: file.title.clone(),
             about: file.about.clone(),
             harness,
@@ -118,7 +122,7 @@ impl Experiment {
     /// The file, as it was named.
     #[must_use]
     pub fn origin(&self) -> &str {
-        &self.origin
+        self.document.origin()
     }
 
     /// The name for people.

@@ -1,10 +1,14 @@
 //! Making an experiment's results: rows stream into files, and what is read from them follows.
 
+use std::path::Path;
+
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
 use crate::files::{Commit, write_file};
-use crate::lab::{CELLS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS};
-use crate::results::digest::write_digests;
+use crate::lab::{
+    CELLS, INPUTS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
+};
+use crate::results::digest::{DIGESTS_FILE, write_digests};
 use crate::results::{CsvFile, RowSet, Schema};
 
 /// What was made.
@@ -33,8 +37,34 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         Ok(())
     })?;
     let mut commits = vec![cells.commit()?, turns.commit()?];
-    let reading = read_back(experiment, lab)?;
-    let mut files = vec![CELLS, TURNS];
+    let derived = derive(experiment, &folder)?;
+    commits.extend(derived.commits);
+    let written = commits.contains(&Commit::Written);
+    let changed = if written {
+        Commit::Written
+    } else {
+        Commit::Unchanged
+    };
+    Ok(Published {
+        reading: derived.reading,
+        changed,
+    })
+}
+
+/// What was made of rows that stand in a folder.
+pub(super) struct Derived {
+    pub(super) reading: Option<Reading>,
+    /// Every file of the results, in the order in which it was written, the digests last.
+    pub(super) files: Vec<&'static str>,
+    commits: Vec<Commit>,
+}
+
+/// Writes everything that follows from the rows in `folder`, and what they were made from.
+pub(super) fn derive(experiment: &Experiment, folder: &Path) -> Result<Derived, LabError> {
+    let inputs = experiment.inputs().to_text();
+    let mut commits = vec![write_file(&folder.join(INPUTS), inputs.as_bytes())?];
+    let mut files = vec![CELLS, TURNS, INPUTS];
+    let reading = read_back(experiment, folder)?;
     if let Some(summary) = reading.as_ref().and_then(|read| read.summary.as_ref()) {
         commits.push(write_file(&folder.join(SUMMARY), summary.as_bytes())?);
         files.push(SUMMARY);
@@ -48,29 +78,34 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         files.extend([TABLE_CSV, TABLE_MD]);
     }
     if experiment.clock() == ClockKind::Real {
-        commits.push(write_digests(&folder, &files)?);
+        commits.push(write_digests(folder, &files)?);
+        files.push(DIGESTS_FILE);
     }
-    let written = commits.contains(&Commit::Written);
-    let changed = if written {
-        Commit::Written
-    } else {
-        Commit::Unchanged
-    };
-    Ok(Published { reading, changed })
+    Ok(Derived {
+        reading,
+        files,
+        commits,
+    })
 }
 
 /// What is read from the rows that were just written, from the files themselves.
-fn read_back(experiment: &Experiment, lab: &Lab<'_>) -> Result<Option<Reading>, LabError> {
+fn read_back(experiment: &Experiment, folder: &Path) -> Result<Option<Reading>, LabError> {
     let readout = experiment.readout();
     if readout.table.is_none() && readout.claims.is_empty() && readout.summary.is_none() {
         return Ok(None);
     }
-    Ok(Some(Reading::of(experiment, &committed(experiment, lab)?)?))
+    Ok(Some(Reading::of(
+        experiment,
+        &rows_in(experiment, folder)?,
+    )?))
 }
 
 /// The rows in an experiment's folder of results.
 pub(super) fn committed(experiment: &Experiment, lab: &Lab<'_>) -> Result<Measured, LabError> {
-    let folder = lab.folder(experiment);
+    rows_in(experiment, &lab.folder(experiment))
+}
+
+fn rows_in(experiment: &Experiment, folder: &Path) -> Result<Measured, LabError> {
     let read =
         |file: &str, columns: &[_]| RowSet::read_csv(&folder.join(file), Schema::Given(columns));
     Ok(Measured {

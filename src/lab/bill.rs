@@ -9,6 +9,9 @@ use crate::results::{Cell, RowSet};
 /// The most cells that are kept; of more it is known how many there are.
 const MOST_KEPT: usize = 10_000;
 
+/// The column that tells a change of words.
+const TRANSCRIPT: &str = "transcript_sha256";
+
 /// What one run used, as its row says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bill {
@@ -35,6 +38,8 @@ pub struct CellChange {
     pub was: Bill,
     /// What it uses.
     pub is: Bill,
+    /// The columns that say something else, in the order of the rows.
+    pub columns: Vec<String>,
 }
 
 /// The cells that say something else than they did.
@@ -78,11 +83,14 @@ impl Changes {
             .iter()
             .map(|row| (called(committed, row, key), row.as_slice()))
             .collect();
-        let shared: Vec<(usize, usize)> = fresh
+        let shared: Vec<(&str, usize, usize)> = fresh
             .columns()
             .iter()
             .enumerate()
-            .filter_map(|(is, column)| Some((committed.index_of(&column.name).ok()?, is)))
+            .filter_map(|(is, column)| {
+                let was = committed.index_of(&column.name).ok()?;
+                Some((column.name.as_str(), was, is))
+            })
             .collect();
         let mut found = 0;
         for row in fresh.rows() {
@@ -93,7 +101,11 @@ impl Changes {
             };
             found += 1;
             let text = |row: &[Cell], at: usize| row.get(at).map(Cell::to_string);
-            if shared.iter().all(|&(a, b)| text(was, a) == text(row, b)) {
+            let columns = shared
+                .iter()
+                .filter(|&&(_, a, b)| text(was, a) != text(row, b));
+            let columns: Vec<String> = columns.map(|(name, _, _)| (*name).to_owned()).collect();
+            if columns.is_empty() {
                 continue;
             }
             changes.total += 1;
@@ -103,6 +115,7 @@ impl Changes {
                     was: Bill::of(committed, was),
                     is: Bill::of(fresh, row),
                     row: name,
+                    columns,
                 });
             }
         }
@@ -164,12 +177,23 @@ impl CellChange {
         if let Some(more) = delta(was.completion_tokens, is.completion_tokens) {
             parts.push(counted(more, "completion token"));
         }
-        match parts.is_empty() {
-            true if self.more().is_some_and(|more| more != PicoUsd::ZERO) => {
-                "the same tokens".to_owned()
-            }
-            true => "other words or values".to_owned(),
-            false => parts.join(", "),
+        if !parts.is_empty() {
+            return parts.join(", ");
+        }
+        match self.more() {
+            None | Some(PicoUsd::ZERO) => self.values(),
+            Some(_) => "the same tokens".to_owned(),
+        }
+    }
+
+    /// The columns that say something else, where that is nothing that costs.
+    fn values(&self) -> String {
+        let columns = self.columns.iter().filter(|column| *column != TRANSCRIPT);
+        let columns: Vec<String> = columns.map(|column| format!("`{column}`")).collect();
+        match columns.as_slice() {
+            [] => "other words, as many tokens".to_owned(),
+            [only] => format!("another {only}"),
+            [some @ .., last] => format!("other {} and {last}", some.join(", ")),
         }
     }
 
@@ -317,9 +341,18 @@ mod tests {
         let changes = Changes::between(&worded("a"), &worded("b"), &key, &key);
         assert_eq!(
             changes.cells[0].to_string(),
-            "other words or values; at the same cost"
+            "other words, as many tokens; at the same cost"
         );
         assert!(Changes::between(&is, &is, &key, &key).is_empty());
+        let values = |line: &str| {
+            let text = format!("max_turns,cost_usd,tool_runs,deleted\n50,0.1,{line}\n");
+            RowSet::from_reader("cells.csv", text.as_bytes(), Schema::ByName).unwrap()
+        };
+        let told = |was: &str, is: &str| {
+            Changes::between(&values(was), &values(is), &key, &key).cells[0].usage()
+        };
+        assert_eq!(told("1,a", "2,a"), "another `tool_runs`");
+        assert_eq!(told("1,a", "2,b"), "other `tool_runs` and `deleted`");
     }
 
     #[test]

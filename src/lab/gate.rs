@@ -247,6 +247,7 @@ impl Examined {
             claims: claims.collect(),
         };
         examined.summary = examined.sentences(attribution);
+        examined.summary.extend(slowest(experiment.name(), check));
         examined
     }
 
@@ -269,6 +270,31 @@ impl Examined {
         let why = attribution.why(&causes);
         vec![format!("`{}`: its table is another one{why}", self.name)]
     }
+}
+
+/// A sentence about the time that grew most, if any did.
+fn slowest(name: &str, check: &Check) -> Option<String> {
+    let slower = check.timings.iter();
+    let slower: Vec<_> = slower
+        .filter_map(|timing| match timing.outcome {
+            Outcome::Slower(shift) => Some((shift.ratio, timing)),
+            _ => None,
+        })
+        .collect();
+    let (ratio, most) = slower.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let at = match most.row.as_str() {
+        "" => String::new(),
+        row => format!(" at {row}"),
+    };
+    let more = match slower.len() {
+        1 => String::new(),
+        2 => " (and 1 more time)".to_owned(),
+        all => format!(" (and {} more times)", all - 1),
+    };
+    let column = &most.column;
+    Some(format!(
+        "`{name}`{at}{more}: `{column}` is {ratio:.2} times what it was"
+    ))
 }
 
 fn kind_of(finding: &Finding) -> Kind {

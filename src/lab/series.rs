@@ -73,7 +73,7 @@ pub fn series_of(experiment: &Experiment, cells: &RowSet) -> Vec<Series> {
 
 fn one(benchmark: &str, column: &Column, values: &[&Cell]) -> Option<Series> {
     let (value, bounds) = match values {
-        [only] => (only.to_string(), None),
+        [first, rest @ ..] if rest.iter().all(|cell| cell == first) => (first.to_string(), None),
         values => {
             let numbers: Option<Vec<f64>> = values.iter().map(|cell| cell.to_f64()).collect();
             let sample = Sample::new(numbers?).ok()?;

@@ -99,8 +99,8 @@ fn a_description_of_as_many_tokens_is_seen_too() {
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(
         lines[0],
-        "`plan`: other words or values since the tool description of `list_files` changed; at the \
-         same cost"
+        "`plan`: other words, as many tokens since the tool description of `list_files` changed; \
+         at the same cost"
     );
     assert!(
         lines[1].starts_with("plan: cells.csv: row 1, column `transcript_sha256`: was "),

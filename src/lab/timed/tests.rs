@@ -32,6 +32,12 @@ impl Machine {
         (f64::from(bits) + 0.5) / 4_294_967_296.0
     }
 
+    /// A number below `n`.
+    fn below(&mut self, n: usize) -> usize {
+        let product = u128::from(self.rng.next_u64()) * (n as u128);
+        usize::try_from(product >> 64).unwrap()
+    }
+
     /// `n` times, so many times as long as they are where nothing is slow.
     fn times(&mut self, n: usize, slowdown: f64) -> Vec<f64> {
         let one = |machine: &mut Self| {
@@ -87,6 +93,43 @@ fn a_tenth_is_found_with_the_recommended_number_of_samples() {
         let found = alarms(2, sigma, (n, 1.1));
         assert!(found >= 90, "{found} of 100 at sigma {sigma}, n {n}");
     }
+}
+
+/// The times that ship, each cell's columns on their own.
+fn committed_times() -> Vec<Vec<f64>> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("results/harness-share/cells.csv");
+    let rows = RowSet::read_csv(&path, crate::results::Schema::ByName).unwrap();
+    let columns = ["wall_ms", "harness_share_ms", "bare_socket_ms"];
+    let columns = columns
+        .iter()
+        .flat_map(|column| samples(&rows, &["transport"], column));
+    let times = columns.map(|(_, times)| times);
+    times.filter(|times| times.len() == 30).collect()
+}
+
+#[test]
+fn reruns_drawn_from_committed_times_raise_no_more_false_alarms_than_stated() {
+    let committed = committed_times();
+    assert_eq!(committed.len(), 8, "three cells, one without a socket");
+    let mut machine = Machine::new(6, 0.0);
+    let mut check = || {
+        let compared = committed.iter().map(|times| {
+            let mut rerun = || -> Vec<f64> {
+                let drawn = times.iter().map(|_| machine.below(times.len()));
+                drawn.map(|at| times[at]).collect()
+            };
+            let (was, is) = (rerun(), rerun());
+            (
+                "cell".to_owned(),
+                "ms".to_owned(),
+                shift(&was, &is, FEW_DRAWS),
+            )
+        });
+        judged(compared.collect())
+    };
+    let alarms = (0..100).filter(|_| check().iter().any(is_slower)).count();
+    assert!(alarms <= 1, "{alarms} of 100");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::clock::ClockKind;
 use crate::experiment::Experiment;
 use crate::files::{Commit, write_file};
 use crate::lab::{
-    CELLS, Draw, INPUTS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
+    CELLS, Draw, INPUTS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD,
+    TURNS,
 };
 use crate::results::CsvFile;
 use crate::results::digest::{DIGESTS_FILE, write_digests};
@@ -97,7 +98,11 @@ pub(super) fn derive(
 }
 
 /// What is read from the rows that were just written, from the files themselves.
-fn read_back(experiment: &Experiment, folder: &Path, draw: Draw<'_>) -> Result<Option<Reading>, LabError> {
+fn read_back(
+    experiment: &Experiment,
+    folder: &Path,
+    draw: Draw<'_>,
+) -> Result<Option<Reading>, LabError> {
     let readout = experiment.readout();
     let asks = readout.table.is_some() || readout.plot.is_some() || readout.summary.is_some();
     if !asks && readout.claims.is_empty() {

@@ -7,6 +7,7 @@ mod endpoint;
 mod environment;
 mod exit;
 mod list;
+mod merge;
 mod meter;
 mod output;
 mod probe;
@@ -16,6 +17,7 @@ mod run;
 mod schema;
 mod select;
 mod serve;
+mod shard;
 mod signals;
 
 use std::process::ExitCode;
@@ -37,6 +39,9 @@ enum Verb {
     /// Run experiments and write their rows, tables and claims
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
+    /// Join the shards of a sweep into what one run would have written
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(merge::MergeArgs),
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
@@ -89,6 +94,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(&args),
+        Verb::Merge(args) => merge::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Prose(args) => prose::run(&args),
         Verb::Agent(args) => agent::run(args),

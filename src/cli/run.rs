@@ -8,6 +8,7 @@ use super::exit::{Exit, Failure};
 use super::output::{self, counted};
 use super::progress::Progress;
 use super::select::{Jobs, Selection};
+use super::shard::{self, Part};
 use super::signals::Interrupt;
 use crate::experiment::{Experiment, Host};
 use crate::lab::{Lab, LabError, Published, Reading, publish};
@@ -18,7 +19,8 @@ Examples:
   loopmeter run                                  # every experiment in virtual time, into results/
   loopmeter run --only turn-cap                  # one of them
   loopmeter run my/experiment.toml --out /tmp/x  # one of your own
-  loopmeter run --only cancel-real               # one on the real clock";
+  loopmeter run --only cancel-real               # one on the real clock
+  loopmeter run my/sweep.toml --shard 2/8        # one of eight parts; `loopmeter merge` joins them";
 
 /// `loopmeter run`.
 #[derive(Debug, Args)]
@@ -33,11 +35,13 @@ pub(super) struct RunArgs {
     /// Print the closing summary only, not the tables and claims
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    part: Part,
 }
 
 /// What was done, in numbers.
 #[derive(Default)]
-struct Tally {
+pub(super) struct Tally {
     experiments: u64,
     cells: u64,
     held: usize,
@@ -50,6 +54,9 @@ struct Tally {
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut selected = args.selection.load()?;
     selected.give_endpoint()?;
+    if let Some(shard) = args.part.shard(&selected)? {
+        return shard::run(shard, &selected, (&args.out, args.jobs.count()));
+    }
     let host = Host::here();
     let interrupt = Interrupt::listen();
     let progress = Progress::new();
@@ -83,15 +90,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             print(experiment, reading)?;
         }
     }
-    tally.print(&args.out)?;
-    Ok(if tally.broken == 0 {
-        Exit::Fine
-    } else {
-        Exit::DoesNotHold
-    })
+    tally.finish(&args.out)
 }
 
-fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
+pub(super) fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
     output::line(format_args!(
         "# {} ({})\n",
         experiment.title(),
@@ -115,7 +117,7 @@ fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
 }
 
 impl Tally {
-    fn count(&mut self, experiment: &Experiment, published: &Published) {
+    pub(super) fn count(&mut self, experiment: &Experiment, published: &Published) {
         self.experiments += 1;
         self.cells += experiment.sweep().len();
         for claim in published.reading.iter().flat_map(|reading| &reading.claims) {
@@ -125,6 +127,15 @@ impl Tally {
                 Verdict::NotHeld | Verdict::Broken(_) => self.broken += 1,
             }
         }
+    }
+
+    /// Prints the sum of it, and says whether all claims hold.
+    pub(super) fn finish(&self, out: &Path) -> Result<Exit, Failure> {
+        self.print(out)?;
+        Ok(match self.broken {
+            0 => Exit::Fine,
+            _ => Exit::DoesNotHold,
+        })
     }
 
     fn print(&self, out: &Path) -> Result<(), Failure> {

@@ -36,8 +36,17 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         }
         Ok(())
     })?;
-    let mut commits = vec![cells.commit()?, turns.commit()?];
-    let derived = derive(experiment, &folder)?;
+    finish(experiment, &folder, [cells.commit()?, turns.commit()?])
+}
+
+/// Makes what follows from the rows that were just put into `folder`.
+pub(super) fn finish(
+    experiment: &Experiment,
+    folder: &Path,
+    rows: [Commit; 2],
+) -> Result<Published, LabError> {
+    let mut commits = rows.to_vec();
+    let derived = derive(experiment, folder)?;
     commits.extend(derived.commits);
     let written = commits.contains(&Commit::Written);
     let changed = if written {

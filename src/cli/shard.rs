@@ -32,7 +32,9 @@ impl Part {
         let Some(shard) = self.shard else {
             return Ok(None);
         };
-        let mut meant = selected.iter().filter(|experiment| !selected.skips(experiment));
+        let mut meant = selected
+            .iter()
+            .filter(|experiment| !selected.skips(experiment));
         let timed = meant.find(|experiment| experiment.clock() == ClockKind::Real);
         match timed {
             Some(experiment) if !self.shared_hosts => Err(Failure::WrongInput(format!(

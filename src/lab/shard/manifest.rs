@@ -215,7 +215,10 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Format(format) => {
-                write!(f, "has files of format {format}, and this version reads {FORMAT}")
+                write!(
+                    f,
+                    "has files of format {format}, and this version reads {FORMAT}"
+                )
             }
             Self::Version(version) => write!(
                 f,
@@ -224,7 +227,7 @@ impl fmt::Display for Difference {
             ),
             Self::Inputs(changes) if changes.is_empty() => f.write_str("has other inputs"),
             Self::Inputs(changes) => {
-                write!(f, "has other inputs: now {}", changes.join("; "))
+                write!(f, "has other inputs: since then {}", changes.join(", and "))
             }
             Self::InputsChanged => {
                 f.write_str("has an `inputs.json` that is not the one its manifest names")

@@ -67,6 +67,8 @@ pub enum Refusal {
         folder: PathBuf,
         /// What is different.
         difference: Difference,
+        /// How to have it again, if that can be told.
+        again: Option<String>,
     },
     /// The sweep was dealt out to different numbers of shards.
     Divisions(PathBuf, PathBuf),
@@ -165,8 +167,11 @@ fn in_order<'f>(experiment: &Experiment, shards: &'f [Found]) -> Result<Vec<Plac
             inputs: &inputs,
         };
         if let Some(difference) = found.manifest.difference(found.inputs.as_deref(), &now) {
-            let folder = found.folder.clone();
-            return Err(Refusal::Other { folder, difference });
+            return Err(Refusal::Other {
+                folder: found.folder.clone(),
+                difference,
+                again: Some(again(found, found.manifest.shard)),
+            });
         }
         if found.manifest.shard.of() != first.manifest.shard.of() {
             let folders = (first.folder.clone(), found.folder.clone());
@@ -175,9 +180,15 @@ fn in_order<'f>(experiment: &Experiment, shards: &'f [Found]) -> Result<Vec<Plac
     }
     for (index, found) in shards.iter().enumerate() {
         let shard = found.manifest.shard;
-        let twice = shards[..index].iter().find(|other| other.manifest.shard == shard);
+        let twice = shards[..index]
+            .iter()
+            .find(|other| other.manifest.shard == shard);
         if let Some(other) = twice {
-            return Err(Refusal::Twice(shard, other.folder.clone(), found.folder.clone()));
+            return Err(Refusal::Twice(
+                shard,
+                other.folder.clone(),
+                found.folder.clone(),
+            ));
         }
     }
     without_gaps(first.manifest.division(), shards)
@@ -286,14 +297,26 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Manifest { path, error } => {
-                write!(f, "{}: cannot be read as a manifest: {error}", path.display())
+                write!(
+                    f,
+                    "{}: cannot be read as a manifest: {error}",
+                    path.display()
+                )
             }
-            Self::Other { folder, difference } => {
-                write!(f, "{} {difference}", folder.display())
+            Self::Other {
+                folder,
+                difference,
+                again,
+            } => {
+                write!(f, "{} {difference}", folder.display())?;
+                let again = again.iter();
+                again
+                    .map(|again| write!(f, "; have it again by `{again}`"))
+                    .collect()
             }
             Self::Divisions(one, other) => write!(
                 f,
-                "{} and {} are parts of different divisions: name shards K/N of one N",
+                "{} and {} are of different divisions: name the folders of one, or remove the others",
                 one.display(),
                 other.display()
             ),

@@ -91,7 +91,13 @@ fn read(folder: PathBuf) -> Result<Found, MergeError> {
     let manifest = match Manifest::parse(&text) {
         Ok(manifest) => manifest,
         Err(NoManifest::Other(difference)) => {
-            return Err(Refusal::Other { folder, difference }.into());
+            let again = None;
+            return Err(Refusal::Other {
+                folder,
+                difference,
+                again,
+            }
+            .into());
         }
         Err(NoManifest::Json(error)) => {
             let error = error.to_string();

@@ -5,7 +5,9 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::chunk::{ChunkFault, OpenChunk, cells_path, copy_rows, header, is_chunk_file, turns_path};
+use super::chunk::{
+    ChunkFault, OpenChunk, cells_path, copy_rows, header, is_chunk_file, turns_path,
+};
 use super::manifest::{Chunk, Difference, Machine, Manifest, NoManifest, Sweep};
 use super::{Division, MANIFEST, Shard};
 use crate::clock::ClockKind;
@@ -229,8 +231,11 @@ impl<'e> ShardWork<'e> {
 
     fn missing(&self) -> Vec<u64> {
         let there = &self.manifest.chunks;
-        let is_missing =
-            |chunk: &u64| there.binary_search_by_key(chunk, |chunk| chunk.number).is_err();
+        let is_missing = |chunk: &u64| {
+            there
+                .binary_search_by_key(chunk, |chunk| chunk.number)
+                .is_err()
+        };
         let all = self.division.chunks_of(self.manifest.shard);
         all.filter(is_missing).collect()
     }

@@ -49,7 +49,8 @@ impl Sweep {
             numbers(seeds),
         );
         if !self.zipped {
-            text += &format!("[[axis]]\nsetting = \"tool_errors\"\nvalues = [{wordings}]\n");
+            text.push_str("[[axis]]\nsetting = \"tool_errors\"\nvalues = [");
+            text = text + &wordings + "]\n";
         }
         if self.reads {
             text += "[table]\ncaption = \"All\"\ncolumns = [\"max_turns\", \"seed\", \"cost_usd\"]\n\

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::columnar::Columnar;
 use super::exit::{Exit, Failure};
 use super::run::{Tally, print};
 use crate::experiment::{Experiment, Experiments};
@@ -39,6 +40,8 @@ pub(super) struct MergeArgs {
     /// Print the closing summary only, not the tables and claims
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    columnar: Columnar,
 }
 
 /// Does what `args` ask for.
@@ -60,6 +63,7 @@ pub(super) fn run(args: &MergeArgs) -> Result<Exit, Failure> {
         let published = merge
             .publish()
             .map_err(|error| Failure::could_not_do(&error))?;
+        args.columnar.write(experiment, &args.out)?;
         tally.count(experiment, &published);
         if let (false, Some(reading)) = (args.quiet, &published.reading) {
             print(experiment, reading)?;

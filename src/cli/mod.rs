@@ -3,6 +3,7 @@
 
 mod agent;
 mod check;
+mod columnar;
 mod endpoint;
 mod environment;
 mod exit;
@@ -70,6 +71,7 @@ enum Verb {
 const EXAMPLES: &str = "\
 Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
+  loopmeter run sweep.toml --shard 2/8    # an eighth of a sweep; `loopmeter merge` joins them
   loopmeter check                         # are the committed results still true?
   loopmeter agent start --scenario plan   # one scripted run, saved after every step
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::columnar::Columnar;
 use super::exit::{Exit, Failure};
 use super::output::{self, counted};
 use super::progress::Progress;
@@ -37,6 +38,8 @@ pub(super) struct RunArgs {
     quiet: bool,
     #[command(flatten)]
     part: Part,
+    #[command(flatten)]
+    columnar: Columnar,
 }
 
 /// What was done, in numbers.
@@ -85,6 +88,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             Err(error) => return Err(Failure::could_not_do(&error)),
             Ok(published) => published,
         };
+        args.columnar.write(experiment, &args.out)?;
         tally.count(experiment, &published);
         if let (false, Some(reading)) = (args.quiet, &published.reading) {
             print(experiment, reading)?;

@@ -8,6 +8,9 @@ mod attribution;
 mod bill;
 mod check;
 pub mod gate;
+mod needed;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod publish;
 mod reading;
 pub mod series;

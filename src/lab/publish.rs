@@ -5,9 +5,11 @@ use std::path::Path;
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
 use crate::files::{Commit, write_file};
+use crate::lab::needed::Needed;
 use crate::lab::{
     CELLS, INPUTS, Lab, LabError, Measured, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
 };
+use crate::results::claims::{ClaimError, ClaimOutcome, Verdict};
 use crate::results::digest::{DIGESTS_FILE, write_digests};
 use crate::results::{CsvFile, RowSet, Schema};
 
@@ -103,10 +105,23 @@ fn read_back(experiment: &Experiment, folder: &Path) -> Result<Option<Reading>, 
     if readout.table.is_none() && readout.claims.is_empty() && readout.summary.is_none() {
         return Ok(None);
     }
-    Ok(Some(Reading::of(
-        experiment,
-        &rows_in(experiment, folder)?,
-    )?))
+    let needed = Needed::of(experiment);
+    let read = |file: &str, columns: &[_], wanted: &_| {
+        RowSet::read_wanted(&folder.join(file), columns, wanted)
+    };
+    let measured = Measured {
+        cells: read(CELLS, &experiment.cell_columns(), &needed.cells)?,
+        turns: read(TURNS, &experiment.turn_columns(), &needed.turns)?,
+    };
+    let reading = Reading::of(experiment, &measured)?;
+    // What is said of a filter that leaves no row lists the values that other rows have.
+    let finds_none =
+        |claim: &ClaimOutcome| matches!(&claim.verdict, Verdict::Broken(ClaimError::NoRow { .. }));
+    if reading.claims.iter().any(finds_none) {
+        let measured = rows_in(experiment, folder)?;
+        return Ok(Some(Reading::of(experiment, &measured)?));
+    }
+    Ok(Some(reading))
 }
 
 /// The rows in an experiment's folder of results.

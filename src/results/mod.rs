@@ -19,6 +19,7 @@ pub mod shift;
 pub mod stats;
 pub mod summary;
 mod table;
+mod wanted;
 mod write;
 
 pub use cell::{Cell, Kind, NotOfKind};
@@ -29,6 +30,7 @@ pub use markdown::{Clocked, escape};
 pub use read::{ReadError, ReadProblem, Schema};
 pub use rows::{Column, RowSet, RowsError, UnknownColumn};
 pub use table::{Show, Table, TableColumn, TableError, TableSpec};
+pub use wanted::{Wanted, each_row};
 pub use write::CsvFile;
 
 pub use crate::files::{AtomicFile, Commit, WriteError, WriteProblem, write_file};

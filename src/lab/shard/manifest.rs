@@ -1,6 +1,6 @@
 //! What a shard's files belong to, and their digests.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -160,7 +160,7 @@ impl Manifest {
                 }
                 value => value.to_string(),
             };
-            text.push_str(&format!("{comma}\n  {name}: {value}"));
+            let _ = write!(text, "{comma}\n  {name}: {value}");
         }
         text.push_str("\n}\n");
         Ok(text)

@@ -309,10 +309,8 @@ impl fmt::Display for Refusal {
                 again,
             } => {
                 write!(f, "{} {difference}", folder.display())?;
-                let again = again.iter();
-                again
-                    .map(|again| write!(f, "; have it again by `{again}`"))
-                    .collect()
+                let mut again = again.iter();
+                again.try_for_each(|again| write!(f, "; have it again by `{again}`"))
             }
             Self::Divisions(one, other) => write!(
                 f,

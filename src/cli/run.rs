@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::columnar::Columnar;
 use super::exit::{Exit, Failure};
 use super::output::{self, counted};
 use super::progress::Progress;
 use super::select::{Jobs, Selection};
+use super::shard::{self, Part};
 use super::signals::Interrupt;
 use crate::experiment::{Experiment, Host};
 use crate::lab::{Lab, LabError, Published, Reading, publish};
@@ -19,7 +21,8 @@ Examples:
   loopmeter run                                  # every experiment in virtual time, into results/
   loopmeter run --only turn-cap                  # one of them
   loopmeter run my/experiment.toml --out /tmp/x  # one of your own
-  loopmeter run --only cancel-real               # one on the real clock";
+  loopmeter run --only cancel-real               # one on the real clock
+  loopmeter run my/sweep.toml --shard 2/8        # one of eight parts; `loopmeter merge` joins them";
 
 /// `loopmeter run`.
 #[derive(Debug, Args)]
@@ -34,11 +37,15 @@ pub(super) struct RunArgs {
     /// Print the closing summary only, not the tables and claims
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    part: Part,
+    #[command(flatten)]
+    columnar: Columnar,
 }
 
 /// What was done, in numbers.
 #[derive(Default)]
-struct Tally {
+pub(super) struct Tally {
     experiments: u64,
     cells: u64,
     held: usize,
@@ -51,6 +58,9 @@ struct Tally {
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut selected = args.selection.load()?;
     selected.give_endpoint()?;
+    if let Some(shard) = args.part.shard(&selected)? {
+        return shard::run(shard, &selected, (&args.out, args.jobs.count()));
+    }
     let host = Host::here();
     let interrupt = Interrupt::listen();
     let progress = Progress::new();
@@ -80,20 +90,16 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             Err(error) => return Err(Failure::could_not_do(&error)),
             Ok(published) => published,
         };
+        args.columnar.write(experiment, &args.out)?;
         tally.count(experiment, &published);
         if let (false, Some(reading)) = (args.quiet, &published.reading) {
             print(experiment, reading)?;
         }
     }
-    tally.print(&args.out)?;
-    Ok(if tally.broken == 0 {
-        Exit::Fine
-    } else {
-        Exit::DoesNotHold
-    })
+    tally.finish(&args.out)
 }
 
-fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
+pub(super) fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
     output::line(format_args!(
         "# {} ({})\n",
         experiment.title(),
@@ -117,7 +123,7 @@ fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
 }
 
 impl Tally {
-    fn count(&mut self, experiment: &Experiment, published: &Published) {
+    pub(super) fn count(&mut self, experiment: &Experiment, published: &Published) {
         self.experiments += 1;
         self.cells += experiment.sweep().len();
         for claim in published.reading.iter().flat_map(|reading| &reading.claims) {
@@ -127,6 +133,15 @@ impl Tally {
                 Verdict::NotHeld | Verdict::Broken(_) => self.broken += 1,
             }
         }
+    }
+
+    /// Prints the sum of it, and says whether all claims hold.
+    pub(super) fn finish(&self, out: &Path) -> Result<Exit, Failure> {
+        self.print(out)?;
+        Ok(match self.broken {
+            0 => Exit::Fine,
+            _ => Exit::DoesNotHold,
+        })
     }
 
     fn print(&self, out: &Path) -> Result<(), Failure> {

@@ -9,3 +9,4 @@ mod errors;
 mod gate;
 mod list;
 mod run;
+mod shards;

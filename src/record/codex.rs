@@ -107,10 +107,13 @@ impl Rollout {
         match (kind.as_str(), text_at(&payload, "type")) {
             ("session_meta", _) => {
                 draft.id = first_name(&payload, &["id"]).or(draft.id.take());
-                let instructions =
-                    ["instructions", "base_instructions.text", "base_instructions"]
-                        .iter()
-                        .find_map(|path| text_at(&payload, path));
+                let instructions = [
+                    "instructions",
+                    "base_instructions.text",
+                    "base_instructions",
+                ]
+                .iter()
+                .find_map(|path| text_at(&payload, path));
                 if let Some(text) = instructions {
                     draft.push(Read {
                         role: Role::System,

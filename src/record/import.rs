@@ -227,7 +227,8 @@ impl Import {
 
     fn importer(&self, format: Format) -> Box<dyn Importer> {
         let success = self.success.clone();
-        let one_each = |read| -> Box<dyn Importer> { Box::new(OneEach::new(success.clone(), read)) };
+        let one_each =
+            |read| -> Box<dyn Importer> { Box::new(OneEach::new(success.clone(), read)) };
         match format {
             Format::Chat => one_each(chat::draft),
             Format::MiniSweAgent => one_each(mini_swe_agent::draft),
@@ -329,7 +330,10 @@ fn broken(mut place: Place, bytes: &[u8], error: &serde_json::Error) -> Skipped 
         let good = &bytes[..error.valid_up_to()];
         let breaks = good.iter().filter(|byte| **byte == b'\n').count();
         place.line = place.line.saturating_add(breaks as u64);
-        let line = good.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = good
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
         let what = format!("not UTF-8 at byte {} of the line", line.len() + 1);
         return Skipped { place, what };
     }

@@ -269,7 +269,10 @@ mod tests {
             {"type": "input_text", "text": "this?"},
         ]}));
         assert_eq!(read.text.as_deref(), Some("What is\nthis?"));
-        assert_eq!(oddities.iter().collect::<Vec<_>>(), [(Oddity::Attachment, 1)]);
+        assert_eq!(
+            oddities.iter().collect::<Vec<_>>(),
+            [(Oddity::Attachment, 1)]
+        );
     }
 
     #[test]
@@ -281,7 +284,13 @@ mod tests {
         let calls: Vec<_> = read
             .calls
             .iter()
-            .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
+            .map(|call| {
+                (
+                    call.id.as_str(),
+                    call.name.as_str(),
+                    call.arguments.as_str(),
+                )
+            })
             .collect();
         assert_eq!(
             calls,
@@ -294,7 +303,10 @@ mod tests {
     fn an_unknown_role_is_text_of_the_user_and_a_missing_one_is_wrong() {
         let (read, oddities) = plain(json!({"role": "environment", "content": "x"}));
         assert_eq!(read.role, Role::User);
-        assert_eq!(oddities.iter().collect::<Vec<_>>(), [(Oddity::UnknownRole, 1)]);
+        assert_eq!(
+            oddities.iter().collect::<Vec<_>>(),
+            [(Oddity::UnknownRole, 1)]
+        );
         let mut oddities = Oddities::default();
         assert!(super::read(json!({"content": "x"}), &mut oddities).is_err());
         assert!(super::read(json!("x"), &mut oddities).is_err());

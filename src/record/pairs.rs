@@ -61,7 +61,11 @@ impl Pairs {
             let (length, digest) = open.sent;
             open.draft.id.as_deref() == id && digests.get(length) == Some(&digest)
         };
-        let mut found = self.open.iter().enumerate().filter(|(_, open)| begins(open));
+        let mut found = self
+            .open
+            .iter()
+            .enumerate()
+            .filter(|(_, open)| begins(open));
         // The longest of them: a shorter one is where that began.
         let first = found.next()?;
         let longest = found.fold(first, |best, next| {
@@ -125,7 +129,12 @@ impl Importer for Pairs {
             if again && before.reply == open.reply {
                 return Ok(Taken::Duplicate);
             }
-            if !again && matches!(open.draft.messages.get(before.sent.0), Some(Message::Assistant { .. })) {
+            if !again
+                && matches!(
+                    open.draft.messages.get(before.sent.0),
+                    Some(Message::Assistant { .. })
+                )
+            {
                 let before = self.open.remove(found).draft;
                 open.draft.id = before.id;
                 open.draft.place = before.place;

@@ -16,10 +16,7 @@ pub(super) const MOST: u64 = 256 << 20;
 #[derive(Debug)]
 pub(super) enum Raw {
     /// A line, or a document.
-    Piece {
-        place: Place,
-        bytes: Vec<u8>,
-    },
+    Piece { place: Place, bytes: Vec<u8> },
     /// A line that is longer than is read.
     TooLong(Place),
     /// A file is at its end.
@@ -100,7 +97,9 @@ impl Open {
     fn piece(&mut self) -> io::Result<(Option<Raw>, u64)> {
         let mut bytes = Vec::new();
         let is_first = self.line == 0;
-        let read = (&mut self.reader).take(MOST).read_until(b'\n', &mut bytes)? as u64;
+        let read = (&mut self.reader)
+            .take(MOST)
+            .read_until(b'\n', &mut bytes)? as u64;
         if read == 0 {
             return Ok((Some(Raw::End), 0));
         }

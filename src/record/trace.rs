@@ -73,8 +73,10 @@ impl Traces {
 impl Importer for Traces {
     fn take(&mut self, piece: Piece) -> Result<Taken, Wrong> {
         let success = self.success.read(&piece.value);
-        let (Some(id), Some(kind)) = (text_at(&piece.value, "runId"), text_at(&piece.value, "type"))
-        else {
+        let (Some(id), Some(kind)) = (
+            text_at(&piece.value, "runId"),
+            text_at(&piece.value, "type"),
+        ) else {
             return Err("no `runId` and `type`".into());
         };
         let Some(run) = self.run(id, &piece) else {

@@ -173,7 +173,9 @@ pub fn cases(axes: &[Vec<Setting>], crossed: bool) -> Vec<Case> {
     let mut cases = vec![Case::default()];
     for axis in axes {
         let with = |case: &Case, setting: &Setting| Case([&case.0[..], &[*setting]].concat());
-        let crossed = cases.iter().map(|case| axis.iter().map(|one| with(case, one)));
+        let crossed = cases
+            .iter()
+            .map(|case| axis.iter().map(|one| with(case, one)));
         cases = crossed.flatten().collect();
     }
     cases.retain(|case| !case.0.is_empty());

@@ -6,6 +6,7 @@
 
 mod axis;
 mod replay;
+mod row;
 mod script;
 mod sweep;
 mod tally;
@@ -14,6 +15,7 @@ mod tests;
 
 pub use axis::{Axis, Case, Setting, cases};
 pub use replay::Replayed;
+pub use row::{NamedCell, of_case};
 pub use script::{Marks, PERMANENT, RepeatedCalls};
 pub use sweep::{Cheapest, Report, RunReplays, Sweep, SweepError};
 pub use tally::Tally;

@@ -46,7 +46,10 @@ impl Marks {
     }
 
     fn outcome(&self, text: &str, is_marked: bool) -> Outcome {
-        let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(end, _)| end);
+        let end = text
+            .char_indices()
+            .nth(LOOKED_AT)
+            .map_or(text.len(), |(end, _)| end);
         let begin = &text[..end];
         let is_error = is_marked || self.failed.is_match(begin);
         let kind = match is_error {
@@ -177,7 +180,10 @@ impl Row {
 fn bare(number: usize, (call, signature): (&ToolCall, &str), marks: &Marks) -> ToolCall {
     let mut arguments = json!({"call": digest(signature)});
     let recorded = serde_json::from_str::<Value>(&call.arguments);
-    let key = recorded.as_ref().ok().and_then(|all| all.get("idempotency_key"));
+    let key = recorded
+        .as_ref()
+        .ok()
+        .and_then(|all| all.get("idempotency_key"));
     if let Some(key) = key {
         arguments["idempotency_key"] = key.clone();
     }
@@ -207,7 +213,9 @@ fn outcomes(
 ) -> Vec<Option<Outcome>> {
     let after = recording.messages.iter().enumerate().skip(reply + 1);
     let is_reply = |message: &Message| matches!(message, Message::Assistant { .. });
-    let after: Vec<_> = after.take_while(|(_, message)| !is_reply(message)).collect();
+    let after: Vec<_> = after
+        .take_while(|(_, message)| !is_reply(message))
+        .collect();
     let is_user = |(_, message): &(usize, &Message)| matches!(message, Message::User { .. });
     let goes_on = !is_last || after.iter().any(is_user);
     let mut found = vec![None; calls.len()];

@@ -47,6 +47,15 @@ impl Axis {
         }
     }
 
+    /// Whether more or less of it changes what a run costs, and so has a frontier.
+    #[must_use]
+    pub const fn is_limit(self) -> bool {
+        match self {
+            Self::MaxTurns | Self::Budget | Self::TotalTokens | Self::RepeatedCall => true,
+            Self::Dedupe | Self::PermanentErrors => false,
+        }
+    }
+
     /// The axis in words, for a sentence or a picture.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -107,6 +116,16 @@ impl Setting {
             }
             .to_owned(),
             Self::PermanentErrorStop => "stop".to_owned(),
+        }
+    }
+
+    /// The point in words, for a sentence or a picture.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let what = self.axis().words();
+        match self {
+            Self::Budget(usd, _) => format!("{what} ${}", usd.to_shortest()),
+            _ => format!("{what} {}", self.value()),
         }
     }
 

@@ -16,8 +16,15 @@ pub type NamedCell = (&'static str, Kind, Cell);
 pub fn of_case(report: &Report, case: Option<&Case>, tally: &Tally) -> Vec<NamedCell> {
     let mut row = points(report, case);
     row.extend(given(tally));
-    row.extend(saved(&report.recorded, tally));
-    row.extend(lost(tally));
+    row.extend(kept(tally));
+    let compared = saved(&report.recorded, tally)
+        .into_iter()
+        .chain(lost(tally));
+    row.extend(compared.map(|(name, kind, cell)| match case {
+        Some(_) => (name, kind, cell),
+        // Nothing is saved or lost against itself.
+        None => (name, kind, Cell::Missing),
+    }));
     row
 }
 
@@ -117,14 +124,23 @@ fn saved(recorded: &Tally, tally: &Tally) -> [NamedCell; 5] {
     ]
 }
 
-fn lost(tally: &Tally) -> [NamedCell; 6] {
-    let marked = |number: u64| {
-        if tally.marked == 0 {
-            Cell::Missing
-        } else {
-            count(number)
-        }
-    };
+/// A number of runs among those that say how they went; missing where none does.
+fn marked(tally: &Tally, number: u64) -> Cell {
+    match tally.marked {
+        0 => Cell::Missing,
+        _ => count(number),
+    }
+}
+
+fn kept(tally: &Tally) -> [NamedCell; 2] {
+    let marked = |number| marked(tally, number);
+    [
+        ("successes", Kind::Count, marked(tally.successes)),
+        ("successes_kept", Kind::Count, marked(tally.successes_kept)),
+    ]
+}
+
+fn lost(tally: &Tally) -> [NamedCell; 4] {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let lost = tally.successes_lost();
     let interval = share_interval(size(lost), size(tally.successes)).ok();
@@ -138,9 +154,7 @@ fn lost(tally: &Tally) -> [NamedCell; 6] {
     };
     let share = (tally.successes > 0).then(share).flatten();
     [
-        ("successes", Kind::Count, marked(tally.successes)),
-        ("successes_kept", Kind::Count, marked(tally.successes_kept)),
-        ("successes_lost", Kind::Count, marked(lost)),
+        ("successes_lost", Kind::Count, marked(tally, lost)),
         (
             "successes_lost_percent",
             Kind::Percent,

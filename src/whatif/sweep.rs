@@ -123,8 +123,8 @@ impl Report {
         self.runs_with_repeats += u64::from(run.repeated.repeated > 0);
     }
 
-    /// The cheapest case of each combination of axes that keeps so many thousandths of the
-    /// successes; empty where no record says which runs were such. Of equally dear ones it is the
+    /// The cheapest case of each combination of axes with a limit that keeps so many thousandths
+    /// of the successes; empty where no record says which runs were such. Of equally dear ones it is the
     /// one that comes first.
     #[must_use]
     pub fn cheapest(&self, keep: Thousandths) -> Vec<Cheapest<'_>> {
@@ -132,7 +132,9 @@ impl Report {
             return Vec::new();
         }
         let mut groups: Vec<Cheapest<'_>> = Vec::new();
-        for (case, tally) in &self.cases {
+        let with_limit =
+            |(case, _): &&(Case, Tally)| case.axes().iter().any(|axis| axis.is_limit());
+        for (case, tally) in self.cases.iter().filter(with_limit) {
             let axes = case.axes();
             let known = groups.iter().position(|group| group.axes == axes);
             let at = known.unwrap_or_else(|| {

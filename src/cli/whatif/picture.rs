@@ -7,7 +7,7 @@ use crate::files::write_file;
 use crate::report::Locale;
 use crate::report::plot::{Frontier, FrontierLine, PlotFormat};
 use crate::results::Cell;
-use crate::whatif::{Axis, Case, Tally};
+use crate::whatif::{Axis, Case, Setting, Tally};
 
 /// Draws it into a file whose name says the format.
 pub(super) fn write(path: &Path, answer: &Answer<'_>) -> Result<(), Failure> {
@@ -35,7 +35,8 @@ fn frontier(answer: &Answer<'_>) -> Frontier {
     let (report, price) = (answer.report, answer.price);
     let cheapest = report.cheapest(answer.keep);
     let mut lines: Vec<(Vec<Axis>, FrontierLine)> = Vec::new();
-    for (case, tally) in &report.cases {
+    let with_limit = |(case, _): &&(Case, Tally)| case.axes().into_iter().any(Axis::is_limit);
+    for (case, tally) in report.cases.iter().filter(with_limit) {
         let axes = case.axes();
         let known = lines.iter().position(|(known, _)| *known == axes);
         let at = known.unwrap_or_else(|| {
@@ -48,6 +49,11 @@ fn frontier(answer: &Answer<'_>) -> Frontier {
             line.points.push(point(tally));
         }
     }
+    let unlimited = point(&report.recorded);
+    let is_saving = |chosen: &((f64, f64), String)| chosen.0.0 < unlimited.0;
+    for (_, line) in &mut lines {
+        line.chosen = line.chosen.take().filter(is_saving);
+    }
     let runs = report.recorded.runs;
     let kept = match report.recorded.successes {
         0 => "runs that do not end early, %",
@@ -58,7 +64,7 @@ fn frontier(answer: &Answer<'_>) -> Frontier {
         spent: "cost of all runs, $".to_owned(),
         kept: kept.to_owned(),
         lines: lines.into_iter().map(|(_, line)| line).collect(),
-        unlimited: (point(&report.recorded), "as recorded".to_owned()),
+        unlimited: (unlimited, "as recorded".to_owned()),
         made: format!("price: {} ({}, {})", price.name, price.source, price.date),
     }
 }
@@ -74,8 +80,7 @@ fn line(case: &Case, chosen: Option<(&Case, &Tally)>) -> FrontierLine {
 
 /// `turn cap 12`, or several of those.
 fn label(case: &Case) -> String {
-    let settings = case.settings().iter();
-    let names = settings.map(|one| format!("{} {}", one.axis().words(), one.value()));
+    let names = case.settings().iter().map(Setting::words);
     names.collect::<Vec<_>>().join(", ")
 }
 

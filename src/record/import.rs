@@ -304,7 +304,8 @@ fn parse(raw: Raw) -> Vec<Parsed> {
         }
         Raw::Piece { place, bytes } => (place, bytes),
     };
-    match serde_json::from_slice::<Value>(&bytes) {
+    let bytes = bytes.trim_ascii_end();
+    match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Array(values)) => {
             let pieces = values.into_iter().map(|value| {
                 Parsed::Piece(Piece {
@@ -317,10 +318,10 @@ fn parse(raw: Raw) -> Vec<Parsed> {
         }
         Ok(value) => vec![Parsed::Piece(Piece {
             place,
-            digest: digest(bytes.trim_ascii()),
+            digest: digest(bytes),
             value,
         })],
-        Err(error) => vec![Parsed::Wrong(broken(place, &bytes, &error))],
+        Err(error) => vec![Parsed::Wrong(broken(place, bytes, &error))],
     }
 }
 

@@ -35,7 +35,7 @@ pub enum Oddity {
 }
 
 impl Oddity {
-    /// What was seen and what was made of it, after a number.
+    /// What was seen and what was made of it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -19,8 +19,6 @@ mod reported;
 mod source;
 mod success;
 mod swe_agent;
-#[cfg(test)]
-mod tests;
 mod trace;
 mod value;
 

@@ -17,8 +17,8 @@ use crate::scenario::Said;
 /// What an error on which the model cannot act looks like, unless somebody says otherwise.
 pub const PERMANENT: &str = r"(?i)\b(permission denied|access (is )?denied|forbidden|unauthori[sz]ed|not authori[sz]ed|not permitted)\b";
 
-/// What a failed call's result begins with.
-const FAILED: &str = r"(?i)^\s*error\b";
+/// What a failed call's result begins with; a line of a log may begin with `ERROR` too.
+const FAILED: &str = r"(?i)^\s*error\s*(:|\d{3}\b)";
 
 /// So much of a result is looked at: an error says at once what it is.
 const LOOKED_AT: usize = 200;

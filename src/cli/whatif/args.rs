@@ -136,7 +136,8 @@ impl FromStr for Keep {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "write a percentage from 0 to 100, such as 99 or 99.5".to_owned();
         let (whole, tenths) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let digits =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if tenths.len() != 1 || !digits(tenths) || !digits(whole) {
             return Err(wrong());
         }

@@ -44,7 +44,7 @@ fn read(answer: &Answer<'_>) -> String {
     }
     text.push('\n');
     for (oddity, number) in imported.oddities.iter() {
-        let _ = writeln!(text, "  {number} {}", oddity.as_str());
+        let _ = writeln!(text, "  {}: {number}", oddity.as_str());
     }
     text.push('\n');
     text

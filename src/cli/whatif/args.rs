@@ -9,6 +9,7 @@ use super::super::exit::Failure;
 use crate::money::PicoUsd;
 use crate::pricing::{CHAPTER_PRICE, Price};
 use crate::record::{Format, SuccessMark};
+use crate::report::plot::PlotFormat;
 use crate::results::stats::Thousandths;
 use crate::run::policy::{BudgetCheck, Dedupe};
 use crate::whatif::{Marks, PERMANENT, Setting, Sweep, cases};
@@ -22,11 +23,10 @@ pub(in super::super) struct WhatifArgs {
     /// The format of the files [default: each file's own, as it shows]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(super) from: Option<Format>,
-    /// What says that a run did what it was for, such as info.resolved or
-    /// info.exit_status=Submitted [default: reward, success, resolved, …]
-    #[arg(long, value_name = "KEY[=VALUE]", default_value = "", hide_default_value = true,
-          value_parser = success)]
-    pub(super) success: SuccessMark,
+    /// What says that a run did what it was for, such as `info.resolved` or
+    /// `info.exit_status=Submitted` [default: reward, success, resolved, …]
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    pub(super) success: Option<SuccessMark>,
     /// Turn caps, such as 5..30 or 8,12,20
     #[arg(long, value_name = "N", value_delimiter = ',')]
     max_turns: Vec<Span>,
@@ -68,8 +68,8 @@ pub(in super::super) struct WhatifArgs {
     #[arg(long)]
     pub(super) json: bool,
     /// Write a picture of what is kept and what it costs, as SVG or PNG
-    #[arg(long, value_name = "FILE")]
-    pub(super) plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    pub(super) plot: Option<PlotFile>,
     /// Write a row for each setting
     #[arg(long, value_name = "FILE")]
     pub(super) csv: Option<PathBuf>,
@@ -148,12 +148,24 @@ impl FromStr for Keep {
     }
 }
 
-fn success(text: &str) -> Result<SuccessMark, String> {
-    match text {
-        "" => Ok(SuccessMark::Usual),
-        text => text
-            .parse()
-            .map_err(|error: crate::record::SuccessMarkError| error.to_string()),
+/// A file for a picture, whose name says the format.
+#[derive(Clone, Debug)]
+pub(super) struct PlotFile {
+    pub(super) path: PathBuf,
+    pub(super) format: PlotFormat,
+}
+
+impl FromStr for PlotFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = PathBuf::from(text);
+        let format = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => PlotFormat::Svg,
+            Some("png") => PlotFormat::Png,
+            _ => return Err("call it .svg or .png".to_owned()),
+        };
+        Ok(Self { path, format })
     }
 }
 
@@ -179,6 +191,13 @@ impl WhatifArgs {
                 "--dedupe read_only needs --read-only-tool NAME: which tools write nothing is \
                  not in a record",
             );
+        }
+        if self
+            .repeated_call_stop
+            .iter()
+            .any(|Span(from, _)| *from < 2)
+        {
+            return wrong("--repeated-call-stop counts equal calls in a row: write 2 or more");
         }
         let permanent = self.permanent_error_stop.as_deref().unwrap_or(PERMANENT);
         let marks = Marks::new(permanent, &self.read_only_tool).map_err(|error| {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::hint::black_box;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::Path;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use loopmeter::record::{Import, SuccessMark};
@@ -37,9 +37,9 @@ fn lines() -> String {
     lines.collect()
 }
 
-fn import(file: &PathBuf) -> u64 {
+fn import(file: &Path) -> u64 {
     let import = Import {
-        files: vec![file.clone()],
+        files: vec![file.to_owned()],
         format: None,
         success: SuccessMark::Usual,
     };

@@ -352,6 +352,22 @@ fn a_request_that_is_sent_again_with_another_reply_is_a_turn_of_another_conversa
     assert_eq!((given.recordings.len(), given.imported.duplicates), (2, 1));
 }
 
+#[test]
+fn a_response_may_be_its_text_alone_and_a_request_the_line_itself() {
+    let ask = |messages: &[Value], response: &str| {
+        json!({"messages": messages, "response": response}).to_string()
+    };
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let first = [said("user", "a")];
+    let second = [&first[..], &[said("assistant", "b"), said("user", "c")]].concat();
+    let text = [ask(&first, "b"), ask(&second, "d")].join("\n");
+    let given = of_text("a.jsonl", text.as_bytes());
+    assert_eq!(given.skipped, Vec::<String>::new());
+    let recording = &given.recordings[0];
+    assert_eq!((given.recordings.len(), recording.turns.len()), (1, 2));
+    assert_eq!(counted(recording), recount(recording, 0));
+}
+
 /// Any conversation, as a record has it.
 fn conversation() -> impl Strategy<Value = Vec<Value>> {
     let text = || "(\\PC|[?!.\"{}\\n ]){0,12}";

@@ -199,6 +199,18 @@ fn what_cannot_be_is_refused_with_what_would_help() {
         (&["--max-turns", "9..3", RECORDS], 2, "write 3..9"),
         (&["--max-turns", "0", RECORDS], 2, "above 0"),
         (&["--repeated-call-stop", "1..3", RECORDS], 2, "2 or more"),
+        (
+            &[
+                "--cross",
+                "--max-turns",
+                "1..99",
+                "--total-tokens",
+                "1..99",
+                RECORDS,
+            ],
+            2,
+            "2,000",
+        ),
         (&["--keep", "101", RECORDS], 2, "percentage"),
         (&["--plot", "frontier.pdf", RECORDS], 2, ".svg or .png"),
         (&["--price", "charter", RECORDS], 2, "did you mean"),

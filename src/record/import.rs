@@ -24,6 +24,9 @@ use crate::message::Usage;
 /// How many lines of a file are remembered, so that one that comes again is known.
 const REMEMBERED: usize = 1 << 20;
 
+/// How many recordings are worked on before what was made of them is handed on.
+const AT_ONCE: usize = 256;
+
 /// What is read, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Import {
@@ -158,14 +161,20 @@ impl Import {
                 sum.skipped += 1;
                 heard(watch(Seen::Skipped(&skipped)))?;
             }
-            let drafts = std::mem::take(&mut reading.closed);
-            let counted = drafts.into_par_iter().map(|draft| {
-                let recording = draft.counted();
-                (Counted::of(&recording), make(recording))
-            });
-            for (counted, made) in counted.collect::<Vec<_>>() {
-                counted.add_to(&mut sum);
-                take(made);
+            let mut drafts = std::mem::take(&mut reading.closed).into_iter();
+            loop {
+                let some: Vec<Draft> = drafts.by_ref().take(AT_ONCE).collect();
+                if some.is_empty() {
+                    break;
+                }
+                let counted = some.into_par_iter().map(|draft| {
+                    let recording = draft.counted();
+                    (Counted::of(&recording), make(recording))
+                });
+                for (counted, made) in counted.collect::<Vec<_>>() {
+                    counted.add_to(&mut sum);
+                    take(made);
+                }
             }
             sum.bytes = source.bytes();
             sum.duplicates = reading.duplicates;

@@ -97,8 +97,11 @@ A piece that cannot be read is named on standard error and left out.
 Exit code: 0; 2 for wrong usage or where there is no recorded run; 3 if a file cannot be read or
 written; 130 if loopmeter was stopped.";
 
-/// The most points of one axis.
-const MOST_POINTS: u64 = 10_000;
+/// The most settings; each is a replay of every run.
+const MOST_CASES: usize = 2_000;
+
+/// The most points from one number to another.
+const MOST_POINTS: u64 = 2_000;
 
 /// A whole number, or all from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +206,17 @@ impl WhatifArgs {
         let marks = Marks::new(permanent, &self.read_only_tool).map_err(|error| {
             Failure::WrongInput(format!("--permanent-error-stop is no expression: {error}"))
         })?;
-        let cases = cases(&self.axes(), self.cross);
+        let axes = self.axes();
+        let lengths = axes.iter().map(Vec::len).filter(|length| *length > 0);
+        let number = if self.cross {
+            lengths.fold(1, usize::saturating_mul)
+        } else {
+            lengths.sum()
+        };
+        if number > MOST_CASES {
+            return wrong("more than 2,000 settings: sweep fewer, or leave --cross out");
+        }
+        let cases = cases(&axes, self.cross);
         Sweep::new(cases, (price.clone(), self.max_completion_tokens), marks)
             .map_err(|error| Failure::could_not_do(&error))
     }

@@ -25,6 +25,7 @@ mod serve;
 mod shard;
 mod signals;
 mod tables;
+mod whatif;
 
 use std::process::ExitCode;
 
@@ -74,6 +75,9 @@ enum Verb {
     /// Run somebody's agent through a battery of checks, and print its report card
     #[command(after_help = probe::EXAMPLES)]
     Probe(Box<probe::ProbeArgs>),
+    /// Replay recorded runs under other limits: what would they have saved, and what lost?
+    #[command(after_help = whatif::EXAMPLES)]
+    Whatif(Box<whatif::WhatifArgs>),
     /// List experiments, scenarios, locales or prices
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
@@ -94,6 +98,7 @@ Examples:
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
   loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
+  loopmeter whatif --max-turns 5..30 runs.jsonl   # recorded runs under other limits
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -123,6 +128,7 @@ pub fn main() -> ExitCode {
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),
         Verb::Probe(args) => probe::run(&args),
+        Verb::Whatif(args) => whatif::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

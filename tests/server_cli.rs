@@ -16,8 +16,12 @@ fn loopmeter(arguments: &[&str]) -> Command {
 /// A server on a free port, and its address as it printed it.
 fn start(arguments: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
     let mut command = loopmeter(&["--addr", "127.0.0.1:0"]);
+    command.args(arguments);
+    started(command)
+}
+
+fn started(mut command: Command) -> (Child, BufReader<ChildStdout>, String) {
     let mut child = command
-        .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -95,4 +99,46 @@ fn wrong_usage_is_refused_with_what_to_do() {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(told), "{stderr}");
     }
+}
+
+#[test]
+fn a_token_that_lets_everybody_in_or_nobody_is_refused_and_not_repeated() {
+    for token in ["", "open sesame", "schlüssel-7", "sesame-7\n"] {
+        for addr in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let output = loopmeter(&["--addr", addr, "--token", token]).output();
+            let output = output.expect("the binary runs");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{stderr}");
+            assert!(stderr.contains("--token: a token is"), "{stderr}");
+            assert!(token.is_empty() || !stderr.contains(token), "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn no_address_but_loopback_is_listened_on_without_a_token() {
+    for addr in ["0.0.0.0:0", "[::]:0", "[::ffff:127.0.0.1]:0", "192.0.2.1:0"] {
+        for token in [None, Some(""), Some("  ")] {
+            let mut command = loopmeter(&["--addr", addr]);
+            let output = command.envs(token.map(|token| ("LOOPMETER_TOKEN", token)));
+            let output = output.output().expect("the binary runs");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{addr}: {stderr}");
+            assert!(
+                stderr.contains("can be reached from other machines"),
+                "{stderr}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_token_of_the_environment_is_asked_for_on_every_address() {
+    let mut command = loopmeter(&["--addr", "0.0.0.0:0"]);
+    command.env("LOOPMETER_TOKEN", " sesame-opens-it ");
+    let (child, _stdout, addr) = started(command);
+    let addr = addr.replace("0.0.0.0", "127.0.0.1");
+    assert!(ask(&addr, BODY).starts_with("HTTP/1.1 401"));
+    let (_, stderr) = end(child, "-TERM");
+    assert!(!stderr.contains("sesame"), "{stderr}");
 }

@@ -14,6 +14,9 @@ pub(super) const MODEL: &str = "LLM_MODEL";
 /// What serves it, in which version: words for the rows.
 pub(super) const SERVER: &str = "LLM_SERVER";
 
+/// The token that clients of `serve` must send.
+pub(super) const TOKEN: &str = "LOOPMETER_TOKEN";
+
 /// How long an attempt may take in all.
 pub(super) const TIMEOUT: &str = "LLM_TIMEOUT";
 /// How long nothing may come of a reply that has begun.

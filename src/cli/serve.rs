@@ -7,12 +7,13 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::environment;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::signals::interrupted;
 use crate::meter::script;
 use crate::scenario::{Fault, Pace, ScenarioError};
-use crate::server::{Config, Library, Log, Server, TurnIndex};
+use crate::server::{Config, Key, Library, Log, Server, TurnIndex};
 
 /// `loopmeter serve`.
 #[derive(Debug, Args)]
@@ -61,12 +62,13 @@ Stop it with Ctrl-C.";
 
 /// Serves until a signal ends it.
 pub(super) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
-    let key = args.token.clone().or_else(token_of_environment);
+    let key = key(args)?;
     if !args.addr.ip().is_loopback() && key.is_none() {
         let addr = args.addr;
         return Err(Failure::WrongInput(format!(
             "{addr} can be reached from other machines: give a key with --token or in the variable \
-             LOOPMETER_TOKEN, or listen on 127.0.0.1"
+             {}, or listen on 127.0.0.1",
+            environment::TOKEN
         )));
     }
     let config = Config {
@@ -155,12 +157,17 @@ fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the command line reads the environment"
-)]
-fn token_of_environment() -> Option<String> {
-    std::env::var("LOOPMETER_TOKEN")
-        .ok()
-        .filter(|token| !token.is_empty())
+/// The key that was given, on the command line or else in the environment. What is wrong with it
+/// is told without repeating it.
+fn key(args: &ServeArgs) -> Result<Option<Key>, Failure> {
+    let wrong = |name: &str| {
+        let name = name.to_owned();
+        move |error| Failure::WrongInput(format!("{name}: {error}"))
+    };
+    if let Some(token) = &args.token {
+        return Key::new(token).map(Some).map_err(wrong("--token"));
+    }
+    let token = environment::read(environment::TOKEN)?;
+    let key = token.map(|token| Key::new(&token)).transpose();
+    key.map_err(wrong(environment::TOKEN))
 }

@@ -16,7 +16,7 @@ use super::connections::Busy;
 use super::exchange::{Asked, BodyHash};
 use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
-use super::memo::{Memo, hash};
+use super::memo::Memo;
 use super::received::{Received, Recent};
 use super::route::{self, Refusal, Response, Route, route};
 use super::socket;
@@ -108,13 +108,12 @@ impl Shared {
         }
     }
 
-    fn begin(&self, run: Option<String>) -> Record {
+    pub(super) fn begin(&self, run: Option<String>) -> Record {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed) + 1;
         Record::begin(number, run, self.log.clone(), Arc::clone(&self.clock))
     }
 
-    /// Whether the client shows the key, if there is one. Hashes are compared, so that the time
-    /// it takes says nothing of the key.
+    /// Whether the client shows the key, if there is one.
     fn admits(&self, headers: &HeaderMap) -> bool {
         let Some(key) = &self.config.key else {
             return true;
@@ -123,7 +122,7 @@ impl Shared {
         let shown = shown.and_then(|value| value.split_at_checked(b"Bearer ".len()));
         // The word is not case-sensitive (RFC 9110, section 11.1); the key is.
         let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"Bearer "));
-        shown.is_some_and(|(_, shown)| hash(shown) == hash(key.as_bytes()))
+        shown.is_some_and(|(_, shown)| key.is(shown))
     }
 
     async fn received(&self, body: Bytes) -> Result<Arc<Received>, Refusal> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{MODEL_PREFIX, TurnIndex};
+use super::{Key, MODEL_PREFIX, TurnIndex};
 use crate::scenario::{AnyScenario, Fault, GivenCalls, Pace, Scenario, builtin_names};
 
 /// How a server behaves.
@@ -21,7 +21,7 @@ pub struct Config {
     /// Seed of the arguments that are made up for unknown tools.
     pub seed: u64,
     /// The key that clients must show; without one, any key or none will do.
-    pub key: Option<String>,
+    pub key: Option<Key>,
     /// What it bears.
     pub limits: Limits,
 }
@@ -108,13 +108,16 @@ pub struct Limits {
     pub bodies_bytes: usize,
     /// The largest head of a request, in bytes; at least 8,192.
     pub head_bytes: usize,
-    /// Connections at once. A new one takes the place of the one that was idle longest.
+    /// Connections at once, each with one request at a time. A new one takes the place of the one
+    /// that was idle longest.
     pub connections: usize,
+    /// While a new connection waits for room, all others being at work; then it is answered 503.
+    pub room_time: Duration,
     /// Until a request's head is there, and as long a connection may be idle.
     pub head_time: Duration,
     /// Until a request's body is there.
     pub body_time: Duration,
-    /// While a client does not read what it is sent.
+    /// While a client does not read what it is sent: in all, for every 16 KiB of it.
     pub write_time: Duration,
     /// While a stalled reply is held.
     pub stall_time: Duration,
@@ -129,6 +132,7 @@ impl Default for Limits {
             bodies_bytes: 128 << 20,
             head_bytes: 64 << 10,
             connections: 512,
+            room_time: Duration::from_millis(250),
             head_time: Duration::from_secs(30),
             body_time: Duration::from_secs(30),
             write_time: Duration::from_secs(30),

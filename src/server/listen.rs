@@ -7,15 +7,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::chat::Shared;
 use super::config::Config;
-use super::connections::{Busy, Connections, Place};
+use super::connections::{Busy, Connections, Full, Place};
 use super::log::Log;
 use super::socket::{Ending, Socket};
+use super::turned_away::Doorkeeper;
 use crate::clock::{Clock, Signal};
 
 /// The scripted model, ready to be asked over HTTP.
@@ -27,6 +28,9 @@ pub struct Server {
 /// How long is waited after the system could not give a connection, for example because there
 /// are too many open files.
 const AFTER_REFUSAL: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// How many connections wait for a place at once; those that come after them are not accepted yet.
+const MOST_WAITING: usize = 64;
 
 /// How long an idle connection has to make room, so that its last reply can leave.
 const TO_LEAVE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -52,21 +56,21 @@ impl Server {
         let limits = self.shared.config.limits;
         // The tokenizer is made ready now, so that no client waits for it.
         let _ = crate::tokens::count("");
-        let connections = Connections::at_most(limits.connections);
+        let door = Door {
+            shared: Arc::clone(&self.shared),
+            connections: Connections::at_most(limits.connections),
+            keeper: Doorkeeper::default(),
+        };
+        let lobby = Arc::new(Semaphore::new(MOST_WAITING));
         let (closing, closed) = watch::channel(());
         let mut tasks = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
             tokio::select! {
                 () = &mut shutdown => break,
-                accepted = accept(&listener, &connections) => match accepted {
-                    Ok((stream, place)) => {
-                        let connection = Connection {
-                            shared: Arc::clone(&self.shared),
-                            place,
-                            closed: closed.clone(),
-                        };
-                        tasks.spawn(connection.serve(stream));
+                accepted = accept(&listener, &lobby) => match accepted {
+                    Ok((stream, waiting)) => {
+                        tasks.spawn(door.clone().admit(stream, waiting, closed.clone()));
                     }
                     Err(_) => self.rest().await,
                 },
@@ -85,16 +89,49 @@ impl Server {
     }
 }
 
+/// A connection, as soon as there is room among those that wait for a place.
 async fn accept(
     listener: &TcpListener,
-    connections: &Connections,
-) -> io::Result<(TcpStream, Arc<Place>)> {
+    lobby: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let closed = |_| io::Error::from(io::ErrorKind::NotConnected);
+    let waiting = Arc::clone(lobby).acquire_owned().await.map_err(closed)?;
     let (stream, _) = listener.accept().await?;
     // Small pieces of a stream are sent as they come; where that cannot be had, it is slower.
     let _ = stream.set_nodelay(true);
-    let closed = || io::Error::from(io::ErrorKind::NotConnected);
-    let place = connections.enter().await.ok_or_else(closed)?;
-    Ok((stream, place))
+    Ok((stream, waiting))
+}
+
+/// Lets connections in, or turns them away.
+#[derive(Clone)]
+struct Door {
+    shared: Arc<Shared>,
+    connections: Connections,
+    keeper: Doorkeeper,
+}
+
+impl Door {
+    async fn admit(
+        self,
+        stream: TcpStream,
+        waiting: OwnedSemaphorePermit,
+        closed: watch::Receiver<()>,
+    ) {
+        let patience = self.shared.config.limits.room_time;
+        let entered = self.connections.enter(patience).await;
+        drop(waiting);
+        match entered {
+            Ok(place) => {
+                let connection = Connection {
+                    shared: self.shared,
+                    place,
+                    closed,
+                };
+                connection.serve(stream).await;
+            }
+            Err(Full) => self.keeper.turn_away(stream, &self.shared).await,
+        }
+    }
 }
 
 /// A connection that was accepted.

@@ -79,7 +79,7 @@ async fn wrong_requests_get_the_error_object_and_the_right_status() {
 #[tokio::test]
 async fn a_key_is_asked_for_where_there_is_one() {
     let server = start(Config {
-        key: Some("sesame".to_owned()),
+        key: Some(loopmeter::server::Key::new("sesame").unwrap()),
         ..Config::default()
     })
     .await;

@@ -6,6 +6,7 @@
 )]
 
 mod client;
+mod door;
 mod faults;
 mod hardship;
 mod replies;

@@ -134,7 +134,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<Exit, Failure> {
         .collect();
     output::line(match args.format {
         Format::Text => to_text(&report, &rulings),
-        Format::Json => to_json(&report, &rulings),
+        Format::Json => output::json(&to_json(&report, &rulings)),
         Format::Markdown => to_markdown(&report, &rulings),
     })?;
     if let Some(path) = &args.row {

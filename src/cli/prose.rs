@@ -153,7 +153,10 @@ fn reference(
 
 fn print(report: &Report, args: &ProseArgs) -> Result<(), Failure> {
     if args.format == Format::Json {
-        return output::line(format_args!("{:#}", report.to_json(args.locale.tag())));
+        return output::line(output::json(&format!(
+            "{:#}",
+            report.to_json(args.locale.tag())
+        )));
     }
     for number in &report.edition.numbers {
         match args.format {

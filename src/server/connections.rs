@@ -65,14 +65,13 @@ impl Connections {
     /// A place for a connection, which waits so long for room.
     pub(super) async fn enter(&self, patience: Duration) -> Result<Arc<Place>, Full> {
         let room = Arc::clone(&self.room);
-        let room = match room.try_acquire_owned() {
-            Ok(room) => room,
-            Err(_) => {
-                let _waiting = Waiting::among(&self.crowd);
-                let room = Arc::clone(&self.room).acquire_owned();
-                let room = timeout(patience, room).await.map_err(|_| Full)?;
-                room.map_err(|_| Full)?
-            }
+        let room = if let Ok(room) = room.try_acquire_owned() {
+            room
+        } else {
+            let _waiting = Waiting::among(&self.crowd);
+            let room = Arc::clone(&self.room).acquire_owned();
+            let room = timeout(patience, room).await.map_err(|_| Full)?;
+            room.map_err(|_| Full)?
         };
         let place = Arc::new(Place {
             _room: room,
@@ -180,8 +179,8 @@ mod tests {
     const NEVER: Duration = Duration::from_secs(3_600);
 
     fn run<T>(work: impl Future<Output = T>) -> T {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time();
-        runtime.build().unwrap().block_on(work)
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_time().build().unwrap().block_on(work)
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         let trace = std::fs::read_to_string(&path).map_err(|error| {
             Failure::CouldNotDo(format!("cannot read {}: {error}", path.display()))
         })?;
-        output::line(trace.trim_end())?;
+        output::line(output::json(trace.trim_end()))?;
         return Ok(Exit::Fine);
     }
     summary(&record.run, &args.printing)?;
@@ -43,7 +43,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     }
     if args.printing.json {
         let all: Vec<_> = runs.iter().map(Shown::new).collect();
-        output::line(to_json(&all))?;
+        output::line(output::json(&to_json(&all)))?;
         return Ok(Exit::Fine);
     }
     if runs.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 /// One run, in a few lines or as one JSON object.
 pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure> {
     if printing.json {
-        return output::line(to_json(&Shown::new(run)));
+        return output::line(output::json(&to_json(&Shown::new(run))));
     }
     let id = &run.run_id;
     output::line(format_args!(
@@ -174,7 +174,7 @@ fn transcript_line(message: &Message) -> String {
 fn printable(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     text.chars()
         .fold(String::with_capacity(text.len()), |mut out, c| {

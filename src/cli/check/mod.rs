@@ -77,7 +77,7 @@ impl Format {
         match self {
             Self::Text => text::render(gate),
             Self::Markdown => markdown::render(gate),
-            Self::Json => json::render(gate),
+            Self::Json => output::json(&json::render(gate)),
             Self::Junit => junit::render(gate),
             Self::Github => github::render(gate),
         }

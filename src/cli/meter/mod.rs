@@ -233,7 +233,7 @@ struct Bill<'a> {
 impl Bill<'_> {
     fn print(&self) -> Result<(), Failure> {
         match (self.args.json, self.args.csv) {
-            (true, _) => output::line(json::of(self)),
+            (true, _) => output::line(output::json(&json::of(self))),
             (false, Some(rows)) => output::line(self.csv(rows)?.trim_end()),
             (false, None) => output::line(text::of(self)),
         }

@@ -61,7 +61,7 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
         max_completion_tokens: args.reserved(),
     };
     output::line(if args.json {
-        json::of(&answer)
+        output::json(&json::of(&answer))
     } else {
         text::of(&answer)
     })?;

@@ -1,4 +1,6 @@
-//! A streamed reply, put together from its chunks.
+//! A streamed reply, put together from its chunks, in time in proportion to their bytes.
+
+use std::collections::BTreeMap;
 
 use crate::message::{ToolCall, Usage};
 use crate::provider::wire::{CallDelta, Chunk, Delta};
@@ -11,9 +13,17 @@ pub(super) struct Assembly {
     begun: bool,
     content: Option<String>,
     calls: Vec<Piece>,
+    /// The last call of each index.
+    latest: BTreeMap<u32, usize>,
+    /// Bytes of arguments that were looked at to tell whether they are whole.
+    examined: usize,
     finish: Option<String>,
     usage: Option<Usage>,
 }
+
+/// Arguments are looked at again and again as they grow, so many bytes in all. Only calls without
+/// ids need it, and no reply that is meant needs so much.
+const MOST_EXAMINED: usize = 64 << 20;
 
 /// A call that may still grow.
 #[derive(Debug)]
@@ -83,12 +93,14 @@ impl Assembly {
         let id = delta.id.unwrap_or_default();
         let name = delta.function.name.unwrap_or_default();
         let arguments = delta.function.arguments.unwrap_or_default();
-        let mut latest = self.calls.iter_mut().rev();
         let last = match delta.index {
-            Some(index) => latest.find(|piece| piece.index == index),
-            None => latest.next(),
+            Some(index) => self.latest.get(&index).copied(),
+            None => self.calls.len().checked_sub(1),
         };
-        let Some(Piece { call, .. }) = last.filter(|piece| !piece.ends_before(&id, &name)) else {
+        let last = last.and_then(|at| self.calls.get_mut(at));
+        let examined = &mut self.examined;
+        let Some(Piece { call, .. }) = last.filter(|it| !it.ends_before(&id, &name, examined))
+        else {
             let next = self.calls.last().map_or(0, |piece| piece.index);
             let index = delta.index.unwrap_or(next);
             let call = ToolCall {
@@ -96,6 +108,7 @@ impl Assembly {
                 name,
                 arguments,
             };
+            self.latest.insert(index, self.calls.len());
             return self.calls.push(Piece { index, call });
         };
         if call.id.is_empty() {
@@ -112,15 +125,22 @@ impl Piece {
     /// Whether a piece with this id and name begins another call. It does where it names a tool
     /// under an id of its own, as servers do that give every call the index 0; and where it names
     /// one without an id after arguments that are whole.
-    fn ends_before(&self, id: &str, name: &str) -> bool {
+    fn ends_before(&self, id: &str, name: &str, examined: &mut usize) -> bool {
         if name.is_empty() || self.call.name.is_empty() {
             return false;
         }
         if id.is_empty() {
-            let whole = serde_json::from_str::<serde::de::IgnoredAny>(&self.call.arguments);
-            return self.call.id.is_empty() && whole.is_ok();
+            return self.call.id.is_empty() && self.is_whole(examined);
         }
         !self.call.id.is_empty() && self.call.id != id
+    }
+
+    /// Whether its arguments are a JSON value, as far as they may still be looked at.
+    fn is_whole(&self, examined: &mut usize) -> bool {
+        let arguments = &self.call.arguments;
+        *examined = examined.saturating_add(arguments.len());
+        *examined <= MOST_EXAMINED
+            && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
     }
 }
 

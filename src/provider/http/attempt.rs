@@ -15,7 +15,7 @@ use super::sse::EventParser;
 use crate::clock::{Stopped, since_1970};
 use crate::event::AttemptOutcome;
 use crate::provider::ProviderContext;
-use crate::provider::wire::{Chunk, Completion, DONE, ErrorBody};
+use crate::provider::wire::{Chunk, Completion, DONE, ErrorBody, has_too_many};
 
 /// The most bytes of a reply that are read.
 const MOST_BYTES: usize = 32 << 20;
@@ -259,6 +259,10 @@ impl<'a> Attempt<'a> {
 
     /// `text` as a JSON object; a struct would also be read from a list.
     fn object<T: DeserializeOwned>(&self, text: &str) -> Result<T, Failure> {
+        if has_too_many(text.as_bytes()) {
+            let words = "the reply holds more JSON values than any that is meant";
+            return Err(Failure::lasting(AttemptOutcome::TooLarge, words));
+        }
         let object = text.trim_start().starts_with('{');
         serde_json::from_str(text)
             .ok()

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::choice::{Parallel, ToolChoice};
 use super::lenient::text_of;
 use super::request::Delivery;
+use super::values::{MOST_VALUES, has_too_many};
 use crate::message::to_json;
 
 /// A request, with messages and tools as they were received, their keys in order.
@@ -139,7 +140,7 @@ impl Incoming {
     /// # Errors
     /// The first thing that is wrong in it.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        if has_too_many_values(body) {
+        if has_too_many(body) {
             return Err(RequestError::TooManyValues);
         }
         let value: Value = serde_json::from_slice(body).map_err(|error| RequestError::NotJson {
@@ -221,28 +222,6 @@ impl Incoming {
     pub fn tools_text(&self) -> Option<String> {
         self.tools.as_ref().map(to_json)
     }
-}
-
-/// The most JSON values of a body. A value takes some 70 bytes in memory and can take two in the
-/// body, so the size of the body alone bounds little.
-const MOST_VALUES: usize = 1_000_000;
-
-/// Whether a body has more than [`MOST_VALUES`], told by the separators outside its strings.
-fn has_too_many_values(body: &[u8]) -> bool {
-    if body.len() <= MOST_VALUES {
-        return false;
-    }
-    let (mut values, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in body {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b',' | b'[' | b'{' | b':' if !in_string => values += 1,
-            _ => {}
-        }
-    }
-    values > MOST_VALUES
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod incoming;
 mod lenient;
 mod reply;
 mod request;
+mod values;
 
 pub use self::choice::{Parallel, ToolChoice};
 pub use self::error::{ErrorBody, ErrorObject};
@@ -19,6 +20,8 @@ pub use self::reply::{
     Model, ModelList, PromptDetails, ReplyMessage, WireUsage, finish_reason,
 };
 pub use self::request::{ChatRequest, Delivery};
+#[cfg(feature = "client")]
+pub(crate) use self::values::has_too_many;
 
 /// The `data` of the event that ends a stream.
 pub const DONE: &str = "[DONE]";

@@ -14,6 +14,7 @@ use cap_std::fs::{Dir, FileType, OpenOptions};
 
 use super::error::{FileProblem, WorkspaceError, WorkspaceProblem};
 use super::journal::{self, JournalEntry};
+use super::mount::is_mounted_on;
 use super::path::FilePath;
 use super::template::{Template, open_plain};
 use super::walk::{FoundKind, WalkError, walk};
@@ -87,6 +88,9 @@ impl Folder {
     pub(super) fn read(&self, path: &FilePath) -> Result<Vec<u8>, FileProblem> {
         let (parent, name) = self.find(path)?;
         let file = open_plain(&parent, name).map_err(|error| blame(&parent, name, error))?;
+        if is_mounted_on(&file)? {
+            return Err(FileProblem::Denied);
+        }
         let too_large = |bytes| Err(FileProblem::TooLarge { bytes });
         let bytes = file.metadata()?.len();
         if bytes > MOST_FILE_BYTES {
@@ -136,6 +140,9 @@ impl Folder {
             dir = dir
                 .open_dir_nofollow(folder)
                 .map_err(|error| blame(&dir, folder, error))?;
+            if is_mounted_on(&dir)? {
+                return Err(FileProblem::Denied);
+            }
         }
         match listed(&dir, name)? {
             kind if kind.is_file() => Ok((dir, name)),

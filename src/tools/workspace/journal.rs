@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ impl JournalEntry {
 pub(super) fn read(root: &Dir) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
     let mut text = Vec::new();
     match root.open_with(FILE, options().read(true)) {
-        Ok(mut file) => file.read_to_end(&mut text)?,
+        Ok(file) => plain(file)?.read_to_end(&mut text)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
@@ -50,7 +50,8 @@ pub(super) fn read(root: &Dir) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
 
 /// Adds `entry` to the journal in `root`, and returns when it is on the disk.
 pub(super) fn append(root: &Dir, entry: &JournalEntry) -> io::Result<()> {
-    let mut file = root.open_with(FILE, options().read(true).write(true).create(true))?;
+    let file = root.open_with(FILE, options().read(true).write(true).create(true))?;
+    let mut file = plain(file)?;
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     seek_to_end_of_last_entry(&mut file)?;
@@ -92,9 +93,19 @@ fn entry(line: &[u8]) -> Option<JournalEntry> {
     serde_json::from_slice(line).ok()
 }
 
+/// Nothing but a plain file is a journal: a pipe would keep us waiting, a device never ends.
+fn plain(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+/// Follows no link, and waits for nobody at the other end of a pipe.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.follow(FollowSymlinks::No);
+    options.follow(FollowSymlinks::No).nonblock(true);
     options
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod folder;
 mod journal;
 mod memory;
+mod mount;
 mod path;
 mod template;
 mod walk;

@@ -5,6 +5,8 @@ use std::io;
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, FileType};
 
+use super::mount::is_mounted_on;
+
 /// How deep folders may lie; each level holds one folder open.
 pub(super) const MOST_DEPTH: usize = 64;
 
@@ -24,7 +26,7 @@ pub(super) enum FoundKind {
     File,
     /// A link, to anything.
     Link,
-    /// A device, a pipe, a socket.
+    /// A device, a pipe, a socket, or a folder that something is mounted on.
     Special,
     /// Something whose name is not Unicode; the path shows it with replacement characters.
     Unnameable,
@@ -88,7 +90,11 @@ impl Walk {
                     path: below.clone(),
                 })?;
                 let inner = dir.open_dir_nofollow(&os_name).map_err(failed(&below))?;
-                self.enter(&inner, &below, depth)?;
+                if is_mounted_on(&inner).map_err(failed(&below))? {
+                    self.add(below, FoundKind::Special);
+                } else {
+                    self.enter(&inner, &below, depth)?;
+                }
             } else {
                 self.add(below, kind_of(kind));
             }

@@ -75,7 +75,7 @@ fn every_direct_dependency_is_listed_with_what_it_is_for_and_nothing_else_is() {
     };
     assert_eq!(under("In the program"), shipped);
     assert_eq!(under("To build and to test it"), around);
-    assert!(rows.values().all(|row| row.purpose.len() > 8));
+    assert!(rows.values().all(|row| !row.purpose.is_empty()));
 }
 
 #[test]

@@ -116,10 +116,10 @@ fn cases() -> Vec<Case> {
             TOO_LARGE,
         ),
         case(
-            "arguments of 3 MB that are JSON",
+            "arguments of 200 kB that are JSON",
             call(
                 "read_file",
-                &format!(r#"{{"path":"{}"}}"#, "x".repeat(3 << 20)),
+                &format!(r#"{{"path":"{}"}}"#, "x".repeat(200_000)),
             ),
             GoesOn,
         )
@@ -173,8 +173,8 @@ fn cases() -> Vec<Case> {
         .told(1, "Error: "),
         case("a tool that does not exist", call("rm -rf /", "{}"), GoesOn).told(1, "Error: "),
         case(
-            "a tool with a name of 1 MB",
-            call(&"x".repeat(1 << 20), "{}"),
+            "a tool with a name of 100 kB",
+            call(&"x".repeat(100_000), "{}"),
             GoesOn,
         )
         .told(1, "Error: "),
@@ -199,8 +199,8 @@ fn cases() -> Vec<Case> {
         .told(999, "was used before"),
         case("ids that are numbers", many(3, |at| at.to_string()), GoesOn).told(3, "notes.txt"),
         case(
-            "ids of 100 kB",
-            many(3, |_| quoted(&"i".repeat(100_000))),
+            "ids of 20 kB",
+            many(3, |_| quoted(&"i".repeat(20_000))),
             GoesOn,
         )
         .told(2, "was used before"),
@@ -377,7 +377,7 @@ fn every_hostile_reply_ends_the_run_in_a_defined_exit_with_a_legal_transcript() 
 
 #[test]
 fn a_usage_that_cannot_be_is_not_billed_and_one_that_can_be_is() {
-    let counted = "0.000432";
+    let counted = "0.000444";
     for (usage, cost) in [
         (r#"{"prompt_tokens":-5,"completion_tokens":4}"#, counted),
         (r#"{"prompt_tokens":5,"completion_tokens":-4}"#, counted),
@@ -410,9 +410,9 @@ fn a_usage_that_cannot_be_is_not_billed_and_one_that_can_be_is() {
 #[test]
 fn a_stream_of_endless_small_pieces_is_put_together_in_time_in_proportion() {
     let new_call = |at: usize| format!(r#"{{"index":{at},"function":{{"name":"nothing"}}}}"#);
-    let calls: Vec<_> = (0..60_000).map(new_call).collect();
+    let calls: Vec<_> = (0..20_000).map(new_call).collect();
     let grown = r#"{"function":{"name":"list_files","arguments":"[1,"}}"#.to_owned();
-    for (name, pieces) in [("calls", calls), ("arguments", vec![grown; 60_000])] {
+    for (name, pieces) in [("calls", calls), ("arguments", vec![grown; 20_000])] {
         let event = format!(
             r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{}]}},"finish_reason":"tool_calls"}}]}}"#,
             pieces.join(",")

@@ -148,6 +148,7 @@ fn the_texts_speak_of_the_project_alone() {
         "src",
         "tests",
         "benches",
+        "fuzz/targets",
         "experiments",
         "docs",
         "assets",

@@ -4,6 +4,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write};
 
 use super::exit::Failure;
+use crate::results::acts;
 
 /// Writes a line of results. What is shown may be anybody's text, so it cannot command a terminal.
 ///
@@ -47,12 +48,6 @@ pub(super) fn json(text: &str) -> String {
         }
     }
     harmless
-}
-
-/// Control characters, line separators, and the characters that embed or override a direction.
-/// Isolates from left to right are our own way to keep figures in order, and reorder nothing.
-fn acts(letter: char) -> bool {
-    letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2067}' | '\u{2068}')
 }
 
 /// Whether somebody watches standard error, so that progress is worth drawing.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::results::{Align, Direction, Shown, Words, visible};
+use crate::results::{Align, Direction, Shown, Words, acts, visible};
 
 /// The table as a `figure` with its language and direction on it.
 pub(super) fn figure(shown: &Shown, lang: &str) -> String {
@@ -88,6 +88,8 @@ pub(super) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
+            // Most control characters are not even allowed in XML.
+            _ if acts(letter) && !matches!(letter, '\n' | '\t') => escaped.push('\u{fffd}'),
             _ => escaped.push(letter),
         }
     }

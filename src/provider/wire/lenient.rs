@@ -16,6 +16,20 @@ where
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
+/// A field that counts as absent where it is no object. Where a list is given for it, its items
+/// would be taken for the fields in their order.
+pub(super) fn object<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = Value::deserialize(deserializer)?;
+    if !value.is_object() {
+        return Ok(T::default());
+    }
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
 /// A text that may come as a list of parts.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(text_of(&Value::deserialize(deserializer)?))

@@ -26,12 +26,12 @@ pub struct Completion {
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub choices: Vec<Choice>,
     /// What is billed; absent where the endpoint does not say.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::object")]
     pub usage: Option<WireUsage>,
     /// An error that came with the status of a success.
     #[serde(
         default,
-        deserialize_with = "lenient::or_default",
+        deserialize_with = "lenient::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub error: Option<ErrorObject>,
@@ -44,7 +44,7 @@ pub struct Choice {
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub index: u32,
     /// What the model said.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::object")]
     pub message: ReplyMessage,
     /// Why it stopped; see [`finish_reason`].
     #[serde(default, deserialize_with = "lenient::or_default")]
@@ -90,14 +90,14 @@ pub struct Chunk {
     /// What is billed, in the last chunk only.
     #[serde(
         default,
-        deserialize_with = "lenient::or_default",
+        deserialize_with = "lenient::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub usage: Option<WireUsage>,
     /// An error after the stream had begun.
     #[serde(
         default,
-        deserialize_with = "lenient::or_default",
+        deserialize_with = "lenient::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub error: Option<ErrorObject>,
@@ -110,7 +110,7 @@ pub struct ChunkChoice {
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub index: u32,
     /// What is new.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::object")]
     pub delta: Delta,
     /// Why the model stopped, in the last chunk that has a choice; see [`finish_reason`].
     #[serde(default, deserialize_with = "lenient::or_default")]
@@ -196,7 +196,7 @@ pub struct CallDelta {
     )]
     pub kind: Option<String>,
     /// The name and the arguments, or more of them.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::object")]
     pub function: FunctionDelta,
 }
 
@@ -290,10 +290,10 @@ pub struct WireUsage {
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub total_tokens: Option<u64>,
     /// Parts of what was sent.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::object")]
     pub prompt_tokens_details: Option<PromptDetails>,
     /// Parts of what was written.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::object")]
     pub completion_tokens_details: Option<CompletionDetails>,
 }
 

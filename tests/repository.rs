@@ -168,6 +168,28 @@ fn the_texts_speak_of_the_project_alone() {
     assert!(found.is_empty(), "{found:?}");
 }
 
+#[test]
+fn every_test_that_a_promise_names_is_there() {
+    let promises = fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let code: String = [root().join("src"), root().join("tests")]
+        .iter()
+        .flat_map(|folder| rust_files(folder))
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let spans = promises.split('`').skip(1).step_by(2);
+    let tests: Vec<_> = spans
+        .filter_map(|span| span.rsplit_once("::"))
+        .map(|(_, name)| name)
+        .filter(|name| name.contains('_'))
+        .collect();
+    assert!(tests.len() > 20, "{tests:?}");
+    let missing: Vec<_> = tests
+        .iter()
+        .filter(|name| !code.contains(&format!("fn {name}()")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 fn texts(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();

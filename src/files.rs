@@ -87,6 +87,60 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<Commit, WriteError> {
     file.commit()
 }
 
+/// A point of a write to the disk at which the process could die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    /// Nothing was done yet.
+    Begun,
+    /// Half of the bytes are written.
+    HalfWritten,
+    /// All bytes are written, and may still be in the system's memory alone.
+    Written,
+    /// The bytes are on the disk, and not yet in their place.
+    Synced,
+    /// The bytes are in their place, and the folder may not be on the disk.
+    Renamed,
+    /// A file was removed.
+    Removed,
+    /// Everything was done.
+    Done,
+}
+
+/// Is told of every point of a write. An error from it is what the write then fails with: so a
+/// test can fill the disk at any point, or look at what is there.
+pub type Reach = dyn Fn(Point) -> io::Result<()> + Send + Sync;
+
+/// Watches nothing.
+pub(crate) fn unwatched() -> impl Fn(Point) -> io::Result<()> + Send + Sync {
+    |_| Ok(())
+}
+
+/// Replaces a file that one process at a time writes. What is not yet in its place has the name
+/// `<path>.new`; what a killed process leaves there is written over by the next.
+///
+/// # Errors
+/// [`WriteError`]; the file is then as it was, or, where its folder could not be synced, new.
+pub fn replace_file(path: &Path, bytes: &[u8], reach: &Reach) -> Result<(), WriteError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let replace = || {
+        reach(Point::Begun)?;
+        let mut file = File::create(&beside)?;
+        let (half, rest) = bytes.split_at(bytes.len() / 2);
+        file.write_all(half)?;
+        reach(Point::HalfWritten)?;
+        file.write_all(rest)?;
+        reach(Point::Written)?;
+        file.sync_all()?;
+        reach(Point::Synced)?;
+        fs::rename(&beside, path)?;
+        reach(Point::Renamed)?;
+        sync_folder(folder_of(path))?;
+        reach(Point::Done)
+    };
+    replace().map_err(at(path))
+}
+
 impl AtomicFile {
     /// Begins a file that will be called `path`; makes its folder if need be.
     ///

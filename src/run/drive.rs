@@ -197,7 +197,8 @@ async fn execute(
             &Event::ToolProgress { tool_name, label },
         );
     };
-    let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress);
+    let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress)
+        .for_operation(format!("{run_id}/{}", call.id));
     let start = harness.clock.now();
     let result = tool.run(arguments, &context).await;
     machine.on_bill(context.take_bill());

@@ -4,6 +4,8 @@
 //! Time enters as a value. Running, resuming and replaying are the same code path, because what
 //! is outstanding is read off the transcript.
 
+mod decide;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,11 +16,13 @@ use crate::message::{Message, ToolCall};
 use crate::provider::Reply;
 use crate::run::index::{PendingCall, TranscriptIndex, signature};
 use crate::run::policy::{
-    Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors, VerdictWording,
+    Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors,
 };
 use crate::run::state::{RunState, Status, StopReason};
 use crate::scenario::Said;
-use crate::tools::{Access, Bill, Catalog, ErrorKind, ToolError};
+use crate::tools::{Access, Bill, Catalog, ErrorKind, Repeat, ToolError};
+
+pub use decide::{DecisionError, RESULT_UNKNOWN, declined};
 
 /// What the model reads of a failed tool under [`ToolErrors::Generic`].
 pub const GENERIC_TOOL_ERROR: &str = "Error: the tool failed.";
@@ -27,12 +31,6 @@ pub const GENERIC_TOOL_ERROR: &str = "Error: the tool failed.";
 #[must_use]
 pub fn worded(error: &str) -> String {
     format!("Error: {error}")
-}
-
-/// What the model reads of a declined call under [`VerdictWording::Reason`].
-#[must_use]
-pub fn declined(reason: &str) -> String {
-    format!("The user declined this call: {reason}")
 }
 
 /// A stop condition of a library user: true ends the run.
@@ -55,25 +53,6 @@ pub enum Need {
     },
     /// Nothing: the run has taken one of its exits.
     Nothing,
-}
-
-/// Why a verdict or a resumption is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecisionError {
-    /// The run is over.
-    #[error("the run is {0} and cannot be taken up again")]
-    Over(&'static str),
-    /// No call waits for a verdict.
-    #[error("the run is {0} and waits for no approval")]
-    NothingToDecide(&'static str),
-    /// Another call waits for a verdict.
-    #[error("call {asked} does not wait for a verdict; call {waiting} does")]
-    OtherCall {
-        /// The call that was named.
-        asked: String,
-        /// The call that waits.
-        waiting: String,
-    },
 }
 
 /// A run being run.
@@ -208,13 +187,15 @@ impl<'a> Machine<'a> {
 
     /// The provider failed for good.
     pub fn on_provider_error(&mut self, error: String) {
+        self.state.in_flight = None;
         self.stop(StopReason::ProviderError, Some(error));
     }
 
-    /// The body of `call`'s tool is about to run.
+    /// The body of `call`'s tool is about to run. Whoever keeps the run saves it between this and
+    /// the tool, so that a crash in the tool is known for what it is.
     pub fn on_tool_start(&mut self, call: &ToolCall) {
         self.state.tool_runs = self.state.tool_runs.saturating_add(1);
-        self.state.approved.retain(|id| *id != call.id);
+        self.state.in_flight = Some(call.id.clone());
         self.events.push(Event::ToolStart {
             tool_name: call.name.clone(),
             args: call.arguments.clone(),
@@ -235,67 +216,10 @@ impl<'a> Machine<'a> {
         self.state.children += bill;
     }
 
-    /// Somebody pressed Stop, and it reached the run.
+    /// Somebody pressed Stop, and it reached the run. A tool that it ended may have done a part of
+    /// its work, so the call stays in flight.
     pub fn on_cancelled(&mut self, reason: String) {
         self.stop(StopReason::Cancelled { reason }, None);
-    }
-
-    /// A person allows the waiting call.
-    ///
-    /// # Errors
-    /// [`DecisionError`] where `call_id` does not wait for a verdict.
-    pub fn approve(&mut self, call_id: &str) -> Result<(), DecisionError> {
-        self.waiting(call_id)?;
-        self.state.approved.push(call_id.to_owned());
-        self.take_up()
-    }
-
-    /// A person declines the waiting call; what the model reads follows the wording policy.
-    ///
-    /// # Errors
-    /// [`DecisionError`] where `call_id` does not wait for a verdict.
-    pub fn reject(&mut self, call_id: &str, reason: &str) -> Result<(), DecisionError> {
-        let tool_name = self.waiting(call_id)?;
-        let content = match self.state.settings.policy.verdict_wording {
-            VerdictWording::Reason => declined(reason),
-            VerdictWording::Empty => String::new(),
-        };
-        self.push(Message::Tool {
-            tool_call_id: call_id.to_owned(),
-            name: tool_name,
-            content,
-        });
-        self.take_up()
-    }
-
-    /// Takes up a run that stopped, or that was killed.
-    ///
-    /// # Errors
-    /// [`DecisionError::Over`] where the run is completed or failed.
-    pub fn take_up(&mut self) -> Result<(), DecisionError> {
-        if !self.state.status.is_resumable() {
-            return Err(DecisionError::Over(self.state.status.as_str()));
-        }
-        self.state.status = Status::Running;
-        self.state.interruption = None;
-        Ok(())
-    }
-
-    fn waiting(&self, call_id: &str) -> Result<String, DecisionError> {
-        match &self.state.interruption {
-            Some(StopReason::Approval {
-                call_id: waiting,
-                tool_name,
-                ..
-            }) => {
-                if waiting == call_id {
-                    return Ok(tool_name.clone());
-                }
-                let (asked, waiting) = (call_id.to_owned(), waiting.clone());
-                Err(DecisionError::OtherCall { asked, waiting })
-            }
-            _ => Err(DecisionError::NothingToDecide(self.state.status.as_str())),
-        }
     }
 
     /// The first stop condition that holds, in the order of the list.
@@ -366,7 +290,11 @@ impl<'a> Machine<'a> {
             self.answer(&call, Err(ToolError::recoverable(message)), Duration::ZERO);
             return None;
         }
-        let arguments = match self.catalog.parse_arguments(&call.name, &call.arguments) {
+        let arguments = self.catalog.parse_arguments(&call.name, &call.arguments);
+        if self.state.in_flight.as_ref() == Some(&call.id) {
+            return self.take_up_started(call, arguments);
+        }
+        let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(error) => {
                 self.answer(&call, Err(error), Duration::ZERO);
@@ -385,6 +313,33 @@ impl<'a> Machine<'a> {
             return None;
         }
         Some(Need::Tool { call, arguments })
+    }
+
+    /// A call that was started and never answered: run again only where that does no harm.
+    fn take_up_started(
+        &mut self,
+        call: ToolCall,
+        arguments: Result<Value, ToolError>,
+    ) -> Option<Need> {
+        let tool = self.catalog.get(&call.name);
+        let (call_id, tool_name) = (call.id.clone(), call.name.clone());
+        let args = match (tool, arguments) {
+            (Some(tool), Ok(arguments)) if tool.repeat(&arguments) == Repeat::Harmless => {
+                return Some(Need::Tool { call, arguments });
+            }
+            (_, Ok(arguments)) => arguments,
+            // The tools are others than those that the run was started with.
+            (_, Err(_)) => Value::String(call.arguments),
+        };
+        self.stop(
+            StopReason::UnknownOutcome {
+                call_id,
+                tool_name,
+                args,
+            },
+            None,
+        );
+        None
     }
 
     fn needs_approval(&self, call: &ToolCall) -> bool {
@@ -436,6 +391,8 @@ impl<'a> Machine<'a> {
     /// Writes the outcome of a call into the transcript, or ends the run over it.
     fn answer(&mut self, call: &ToolCall, result: Result<String, ToolError>, took: Duration) {
         let (tool_name, ok) = (call.name.clone(), result.is_ok());
+        self.state.in_flight = None;
+        self.state.approved.retain(|id| *id != call.id);
         self.events.push(Event::ToolResult {
             tool_name,
             took,

@@ -15,6 +15,11 @@ use crate::tools::Bill;
 /// Where a run stands: still going, or out by one of the five exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum Status {
     /// It can go on.
     Running,
@@ -110,6 +115,15 @@ pub enum StopReason {
     PermanentError,
     /// The provider failed, or its reply could not be used.
     ProviderError,
+    /// A tool that writes was started, and nobody knows whether it wrote.
+    UnknownOutcome {
+        /// The call's id.
+        call_id: String,
+        /// The tool's name.
+        tool_name: String,
+        /// The arguments.
+        args: Value,
+    },
 }
 
 impl StopReason {
@@ -128,6 +142,7 @@ impl StopReason {
             Self::ToolError => "tool_error",
             Self::PermanentError => "permanent_error",
             Self::ProviderError => "provider_error",
+            Self::UnknownOutcome { .. } => "unknown_outcome",
         }
     }
 
@@ -142,7 +157,8 @@ impl StopReason {
             | Self::MaxWall
             | Self::Cancelled { .. }
             | Self::RepeatedCall { .. }
-            | Self::Custom { .. } => Status::Interrupted,
+            | Self::Custom { .. }
+            | Self::UnknownOutcome { .. } => Status::Interrupted,
         }
     }
 }
@@ -225,8 +241,13 @@ pub struct RunState {
     pub children: Bill,
     /// Time spent so far, by the run's clock.
     pub elapsed: Duration,
-    /// Calls that a person approved and that have not run yet, by id.
+    /// Calls that a person approved and that have no result yet, by id.
     pub approved: Vec<String>,
+    /// The call whose tool was started and has not been answered, by id. It is saved before the
+    /// tool runs; so a run that is taken up knows what was not started (no result, not here), what
+    /// was started and may have written (here), and what is done (its result is in the transcript).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<String>,
     /// Results that repeated calls are answered from, by signature; empty with dedupe off.
     pub remembered: BTreeMap<String, String>,
     /// The transcript.
@@ -261,6 +282,7 @@ impl RunState {
             children: Bill::default(),
             elapsed: Duration::ZERO,
             approved: Vec::new(),
+            in_flight: None,
             remembered: BTreeMap::new(),
             messages: system.into_iter().chain([user]).collect(),
         }

@@ -3,7 +3,8 @@
 use clap::Args;
 
 use super::model::ModelArgs;
-use super::{Place, Printing, parse_usd};
+use super::place::Place;
+use super::{Printing, parse_usd};
 use crate::cli::exit::Failure;
 use crate::cli::output;
 use crate::money::PicoUsd;

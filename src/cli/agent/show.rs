@@ -9,13 +9,14 @@ use crate::cli::output;
 use crate::message::{Message, Usage, to_json};
 use crate::money::PicoUsd;
 use crate::run::{RunState, StopReason};
+use crate::store::Filter;
 
 /// `loopmeter agent show`.
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
+    let store = args.place.store()?;
     let record = store.load(&args.id)?;
     if args.trace {
-        let path = store.trace(&args.id)?;
+        let path = store.folders().trace(&args.id)?;
         let trace = std::fs::read_to_string(&path).map_err(|error| {
             Failure::CouldNotDo(format!("cannot read {}: {error}", path.display()))
         })?;
@@ -33,10 +34,13 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 
 /// `loopmeter agent list`.
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
+    let store = args.place.store()?;
     let mut runs = Vec::new();
-    for id in store.ids()? {
-        match store.load(&id) {
+    let filter = Filter {
+        status: args.status,
+    };
+    for found in store.find(filter)? {
+        match found.record {
             Ok(record) => runs.push(record.run),
             Err(error) => output::note(format_args!("{error}")),
         }
@@ -47,7 +51,10 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     if runs.is_empty() {
-        output::note("no runs yet: start one with `loopmeter agent start --scenario plan`");
+        output::note(match args.status {
+            None => "no runs yet: start one with `loopmeter agent start --scenario plan`",
+            Some(_) => "no run stands so",
+        });
     }
     for run in runs {
         let (id, status, turns) = (&run.run_id, run.status.as_str(), run.turns);
@@ -115,6 +122,16 @@ fn why(run: &RunState) -> String {
             format!(" / repeated_call: {tool_name}({args}) {k} times in a row")
         }
         Some(StopReason::Custom { name }) => format!(" / custom: {name}"),
+        Some(StopReason::UnknownOutcome {
+            call_id,
+            tool_name,
+            args,
+        }) => {
+            let args = to_json(args);
+            format!(
+                " / unknown_outcome: {call_id} = {tool_name}({args}) was started and never confirmed"
+            )
+        }
         Some(other) => format!(" / {}", other.as_str()),
         None => String::new(),
     };
@@ -131,6 +148,9 @@ fn next_step(run: &RunState) -> Option<String> {
     match &run.interruption {
         Some(StopReason::Approval { .. }) => Some(format!(
             "loopmeter agent approve {id}, or loopmeter agent reject {id} --reason \"…\""
+        )),
+        Some(StopReason::UnknownOutcome { call_id, .. }) => Some(format!(
+            "look whether it was done, then loopmeter agent resume {id} --done {call_id}, or --retry {call_id}"
         )),
         Some(StopReason::MaxTurns) => {
             let more = run.turns.saturating_mul(2);

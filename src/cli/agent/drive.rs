@@ -19,8 +19,14 @@ const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
 /// A store, and the run in it that this process drives.
 #[derive(Clone, Copy)]
 pub(super) struct Held<'a> {
-    pub(super) store: &'a dyn Store,
-    pub(super) hold: &'a Hold,
+    store: &'a dyn Store,
+    hold: &'a Hold,
+}
+
+impl<'a> Held<'a> {
+    pub(super) fn new(store: &'a dyn Store, hold: &'a Hold) -> Self {
+        Self { store, hold }
+    }
 }
 
 /// Lets `begin` put the run into its next state, then drives it until it stops, and prints it.

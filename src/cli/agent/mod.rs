@@ -183,7 +183,7 @@ fn start(args: &StartArgs) -> Result<Exit, Failure> {
     let store = args.place.store()?;
     let hold = store.claim(args.id.as_deref())?;
     let mut record = Record { launch, run: state };
-    record.run.run_id = hold.id().to_owned();
+    hold.id().clone_into(&mut record.run.run_id);
     let template = crate::tools::Template::chapter();
     Workspace::create_folder(&store.folders().workspace(hold.id())?, &template)
         .map_err(|error| Failure::could_not_do(&error))?;
@@ -191,11 +191,12 @@ fn start(args: &StartArgs) -> Result<Exit, Failure> {
     if !args.printing.json {
         output::line(format_args!("run {}: started", hold.id()))?;
     }
-    let held = Held {
-        store: store.as_ref(),
-        hold: &hold,
-    };
-    drive::to_its_exit(held, record, &args.printing, |_| Ok(()))
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |_| Ok(()),
+    )
 }
 
 fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
@@ -203,18 +204,19 @@ fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let hold = store.hold(&args.id)?;
     let mut record = store.load(&args.id)?;
     args.limits.replace_in(&mut record.run.settings)?;
-    let held = Held {
-        store: store.as_ref(),
-        hold: &hold,
-    };
-    drive::to_its_exit(held, record, &args.printing, |machine| {
-        match (&args.retry, &args.done) {
-            (Some(call), _) => machine.retry(call),
-            (None, Some(call)) => machine.done(call, args.result.as_deref()),
-            (None, None) => machine.take_up(),
-        }
-        .map_err(|error| Failure::wrong_input(&error))
-    })
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |machine| {
+            match (&args.retry, &args.done) {
+                (Some(call), _) => machine.retry(call),
+                (None, Some(call)) => machine.done(call, args.result.as_deref()),
+                (None, None) => machine.take_up(),
+            }
+            .map_err(|error| Failure::wrong_input(&error))
+        },
+    )
 }
 
 fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
@@ -222,15 +224,16 @@ fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
     let hold = store.hold(&args.id)?;
     let record = store.load(&args.id)?;
     let call = waiting_call(&record, args.call.as_deref())?;
-    let held = Held {
-        store: store.as_ref(),
-        hold: &hold,
-    };
-    drive::to_its_exit(held, record, &args.printing, |machine| {
-        machine
-            .approve(&call)
-            .map_err(|error| Failure::wrong_input(&error))
-    })
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |machine| {
+            machine
+                .approve(&call)
+                .map_err(|error| Failure::wrong_input(&error))
+        },
+    )
 }
 
 fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
@@ -241,15 +244,16 @@ fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
     if let Some(wording) = args.verdict_wording {
         record.run.settings.policy.verdict_wording = wording;
     }
-    let held = Held {
-        store: store.as_ref(),
-        hold: &hold,
-    };
-    drive::to_its_exit(held, record, &args.printing, |machine| {
-        machine
-            .reject(&call, &args.reason)
-            .map_err(|error| Failure::wrong_input(&error))
-    })
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |machine| {
+            machine
+                .reject(&call, &args.reason)
+                .map_err(|error| Failure::wrong_input(&error))
+        },
+    )
 }
 
 fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {

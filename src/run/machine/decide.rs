@@ -135,9 +135,10 @@ impl Machine<'_> {
             return Err(DecisionError::Over(status.as_str()));
         }
         let Some(waiting) = &self.state.in_flight else {
-            return Err(match self.is_answered(call_id) {
-                true => DecisionError::Answered(call_id.to_owned()),
-                false => DecisionError::NothingToSettle(status.as_str()),
+            return Err(if self.is_answered(call_id) {
+                DecisionError::Answered(call_id.to_owned())
+            } else {
+                DecisionError::NothingToSettle(status.as_str())
             });
         };
         match self.index.first_pending() {

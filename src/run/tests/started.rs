@@ -173,13 +173,11 @@ fn a_verdict_is_given_once() {
         &scripted("destructive"),
         settings(Policy::default(), &cap(20)),
     );
-    for reject in [false, true] {
+    let verdicts: [fn(&mut Machine<'_>) -> Result<(), DecisionError>; 2] =
+        [|m| m.approve("c2"), |m| m.reject("c2", "no")];
+    for verdict in verdicts {
         let decided = bench.drive(&scripted("destructive"), waiting.clone(), |m| {
-            match reject {
-                false => m.approve("c2"),
-                true => m.reject("c2", "no"),
-            }
-            .unwrap();
+            verdict(m).unwrap();
         });
         let mut machine = Machine::new(decided, &bench.catalog);
         let answered = Err(DecisionError::Answered("c2".to_owned()));

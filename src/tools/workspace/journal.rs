@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 use super::error::WorkspaceProblem;
-use crate::files::Point;
+use crate::files::{Point, Reach};
 
 /// The journal's file name, beside the folder of the files.
 pub(super) const FILE: &str = "journal.jsonl";
@@ -81,16 +81,22 @@ pub(super) fn read(root: &Dir) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
 
 /// Adds `entry` to the journal in `root`, and returns when it is on the disk. `reach` is told of
 /// every point on the way.
-pub(super) fn append(
-    root: &Dir,
-    entry: &JournalEntry,
-    reach: &(dyn Fn(Point) -> io::Result<()> + Send + Sync),
-) -> io::Result<()> {
+pub(super) fn append(root: &Dir, entry: &JournalEntry, reach: &Reach) -> io::Result<()> {
     reach(Point::Begun)?;
     let mut file = root.open_with(FILE, options().read(true).write(true).create(true))?;
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     seek_to_end_of_last_entry(&mut file)?;
+    let end = file.stream_position()?;
+    let written = write_line(&mut file, &line, reach);
+    if written.is_err() {
+        // What was refused shall not stand there: whoever asked is told that it was not done.
+        file.set_len(end)?;
+    }
+    written
+}
+
+fn write_line(file: &mut File, line: &[u8], reach: &Reach) -> io::Result<()> {
     let (half, rest) = line.split_at(line.len() / 2);
     file.write_all(half)?;
     reach(Point::HalfWritten)?;

@@ -249,20 +249,54 @@ fn same_bytes(one: &Path, other: &Path) -> bool {
 
 /// Makes a rename in a folder durable.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 /// Folders cannot be synced here; the rename itself is still atomic.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape on every system")]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_replaced_file_is_the_old_one_or_the_new_one_at_every_point() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        replace_file(&path, b"old bytes", &unwatched()).unwrap();
+        let there = path.clone();
+        let seen = move |point: Point| {
+            let bytes = fs::read(&there)?;
+            let expected: &[u8] = if point < Point::Renamed {
+                b"old bytes"
+            } else {
+                b"new"
+            };
+            assert_eq!(bytes, expected, "{point:?}");
+            Ok(())
+        };
+        replace_file(&path, b"new", &seen).unwrap();
+        assert_eq!(names(folder.path()), ["run.json"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_beside_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        fs::write(
+            folder.path().join("run.json.new"),
+            "half of something longer",
+        )
+        .unwrap();
+        replace_file(&path, b"whole", &unwatched()).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(names(folder.path()), ["run.json"]);
+    }
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::error::io_error;
-use crate::files::write_file;
+use crate::files::{sync_folder, write_file};
 
 const WORKSPACE: &str = "workspace";
 const TRACE: &str = "trace.jsonl";
@@ -122,7 +122,7 @@ impl Folders {
     pub(super) fn make(&self, id: &str) -> Result<Made, StoreError> {
         let folder = self.of(id)?;
         fs::create_dir_all(&self.top).map_err(|source| io_error(&self.top, source))?;
-        match fs::create_dir(&folder) {
+        match fs::create_dir(&folder).and_then(|()| sync_folder(&self.top)) {
             Ok(()) => Ok(Made::New),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Made::Old),
             Err(source) => Err(io_error(&folder, source)),

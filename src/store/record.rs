@@ -117,7 +117,9 @@ impl Record {
         let written: Written<'_> = serde_json::from_slice(bytes).map_err(unreadable)?;
         match &written.sha256 {
             Some(sum) if *sum != checksum(written.launch, written.run) => {
-                return Err(damaged("its checksum is of other bytes".to_owned()));
+                return Err(damaged(
+                    "it was changed or cut, its checksum is of other bytes".to_owned(),
+                ));
             }
             None if format >= CHECKSUMS_SINCE => {
                 return Err(damaged("it has no checksum".to_owned()));

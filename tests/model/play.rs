@@ -341,8 +341,8 @@ impl Provider for Model<'_> {
                     content: Some(text),
                     tool_calls: Vec::new(),
                 }),
-                Said::Calls(content, tool_calls) => Some(scenario::Said {
-                    content,
+                Said::Calls(prose, tool_calls) => Some(scenario::Said {
+                    content: prose,
                     tool_calls,
                 }),
             };

@@ -168,13 +168,13 @@ fn settling_what_needs_no_settling_is_refused() {
 
 #[test]
 fn a_verdict_is_given_once() {
+    type Verdict = fn(&mut Machine<'_>) -> Result<(), DecisionError>;
     let mut bench = Bench::default();
     let waiting = bench.run(
         &scripted("destructive"),
         settings(Policy::default(), &cap(20)),
     );
-    let verdicts: [fn(&mut Machine<'_>) -> Result<(), DecisionError>; 2] =
-        [|m| m.approve("c2"), |m| m.reject("c2", "no")];
+    let verdicts: [Verdict; 2] = [|m| m.approve("c2"), |m| m.reject("c2", "no")];
     for verdict in verdicts {
         let decided = bench.drive(&scripted("destructive"), waiting.clone(), |m| {
             verdict(m).unwrap();

@@ -21,34 +21,29 @@ pub(crate) enum Verdict {
 }
 
 /// One kind of run.
-#[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    pub(crate) scenario: &'static str,
-    pub(crate) catalog: fn() -> Catalog,
-    pub(crate) policy: Policy,
+    pub(crate) provider: Scripted,
+    pub(crate) catalog: Catalog,
     pub(crate) verdict: Verdict,
-    pub(crate) max_turns: u32,
+    policy: Policy,
+    max_turns: u32,
 }
 
 impl Case {
-    const fn new(name: &'static str, scenario: &'static str, policy: Policy) -> Self {
+    fn new(name: &'static str, scenario: &str, policy: Policy) -> Self {
         Self {
             name,
-            scenario,
-            catalog: Catalog::chapter,
+            provider: scripted(scenario),
+            catalog: Catalog::chapter(),
             policy,
             verdict: Verdict::Approve,
             max_turns: 20,
         }
     }
 
-    fn with(self, catalog: fn() -> Catalog) -> Self {
+    fn with(self, catalog: Catalog) -> Self {
         Self { catalog, ..self }
-    }
-
-    pub(crate) fn provider(&self) -> Scripted {
-        scripted(self.scenario)
     }
 
     /// The run before it begins.
@@ -66,7 +61,7 @@ pub(crate) fn all() -> Vec<Case> {
         ..asks
     };
     let dedupe = |dedupe| Policy { dedupe, ..granted };
-    let keyed = Catalog::chapter_with_idempotency_keys;
+    let keyed = Catalog::chapter_with_idempotency_keys();
     vec![
         Case::new("reads", "plan", asks),
         Case::new("two calls at once", "parallel", asks),
@@ -82,7 +77,7 @@ pub(crate) fn all() -> Vec<Case> {
             "delete-twice",
             dedupe(Dedupe::All),
         ),
-        Case::new("writes with two keys", "delete-twice-two-keys", granted).with(keyed),
+        Case::new("writes with two keys", "delete-twice-two-keys", granted).with(keyed.clone()),
         Case::new(
             "writes with one key",
             "delete-twice-same-key",
@@ -94,8 +89,8 @@ pub(crate) fn all() -> Vec<Case> {
             max_turns: 4,
             ..Case::new("capped", "runaway", asks)
         },
-        Case::new("a sub-agent reads", "delegate", asks).with(|| with_sub_agent("research")),
-        Case::new("a sub-agent writes", "delegate", asks).with(|| with_sub_agent("destructive")),
+        Case::new("a sub-agent reads", "delegate", asks).with(with_sub_agent("research")),
+        Case::new("a sub-agent writes", "delegate", asks).with(with_sub_agent("destructive")),
     ]
 }
 

@@ -156,14 +156,13 @@ impl Drive<'_> {
     }
 
     fn to_an_exit(&self, run: RunState, begin: Begin<'_>) -> Result<RunState, String> {
-        let catalog = (self.case.catalog)();
+        let (catalog, provider) = (&self.case.catalog, &self.case.provider);
         let clock = VirtualClock::starting_at(run.elapsed);
-        let mut machine = Machine::new(run, &catalog);
+        let mut machine = Machine::new(run, catalog);
         begin(&mut machine);
-        let provider = self.case.provider();
         let harness = Harness {
-            provider: &provider,
-            catalog: &catalog,
+            provider,
+            catalog,
             workspace: &self.workspace(),
             clock: &clock,
             signal: &Signal::new(),

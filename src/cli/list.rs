@@ -88,8 +88,8 @@ fn prices() -> Result<(), Failure> {
         output::line(format_args!(
             "{:<24} ${} in, ${} out per million tokens  {} ({})",
             price.name,
-            million(price.input),
-            million(price.output),
+            million(price.rates.input),
+            million(price.rates.output),
             price.source,
             price.date
         ))?;

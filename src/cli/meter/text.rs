@@ -144,8 +144,8 @@ fn sums(bill: &Bill<'_>) -> String {
                 "${} at {}: ${} in, ${} out per million tokens",
                 invoice.cost,
                 bill.price.name,
-                million(bill.price.input),
-                million(bill.price.output)
+                million(bill.price.rates.input),
+                million(bill.price.rates.output)
             ),
         ),
         (

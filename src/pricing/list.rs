@@ -1,40 +1,17 @@
-//! What a token costs, from a price list that says where and when each price was read.
+//! A file of prices, and the one that ships with the chapter's price.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::document::{Document, Problems};
-use crate::message::Usage;
 use crate::money::{MoneyError, PicoUsd};
+use crate::pricing::{Price, Rates};
 
 /// The price that the chapter computes with.
 pub const CHAPTER_PRICE: &str = "chapter";
 
-const BUILTIN: &str = include_str!("../assets/prices.toml");
+const BUILTIN: &str = include_str!("../../assets/prices.toml");
 const TOKENS_PER_PRICE: i64 = 1_000_000;
-
-/// What one token of a model costs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Price {
-    /// The entry's name.
-    pub name: String,
-    /// One prompt token.
-    pub input: PicoUsd,
-    /// One completion token.
-    pub output: PicoUsd,
-    /// Who published the price.
-    pub source: String,
-    /// When it was read there, `YYYY-MM-DD`.
-    pub date: String,
-}
-
-impl Price {
-    /// What `usage` costs.
-    #[must_use]
-    pub fn cost(&self, usage: &Usage) -> PicoUsd {
-        self.input * usage.prompt_tokens + self.output * usage.completion_tokens
-    }
-}
 
 /// Prices by name.
 #[derive(Clone, Debug)]
@@ -106,8 +83,8 @@ impl PriceList {
             }
             prices.push(Price {
                 name,
-                input,
-                output,
+                rates: Rates::plain(input, output),
+                tiers: Vec::new(),
                 source,
                 date,
             });
@@ -147,6 +124,7 @@ fn per_token(document: &Document, pointer: &str) -> Result<PicoUsd, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Usage;
 
     #[test]
     fn the_chapter_price_is_two_and_twelve_dollars_per_million() {

@@ -66,9 +66,10 @@ impl PriceList {
         for (at, entry) in file.price.into_iter().enumerate() {
             let pointer = |key: &str| format!("/price/{at}/{key}");
             let mut read = |key: &str| {
-                per_token(document, &pointer(key)).unwrap_or_else(|message| {
+                let text = document.source_at(&pointer(key)).unwrap_or_default();
+                per_token(text).unwrap_or_else(|problem| {
                     let help = "write plain decimal dollars per million tokens, such as 2.00";
-                    findings.add(&pointer(key), &message, help);
+                    findings.add(&pointer(key), &problem.to_string(), help);
                     PicoUsd::ZERO
                 })
             };
@@ -106,17 +107,32 @@ impl PriceList {
     }
 }
 
-/// The price of one token at `pointer`, which holds dollars per million tokens.
-fn per_token(document: &Document, pointer: &str) -> Result<PicoUsd, String> {
-    let text = document.source_at(pointer).unwrap_or_default();
-    let million: PicoUsd = text
-        .parse()
-        .map_err(|error: MoneyError| error.to_string())?;
+/// Why digits of dollars per million tokens are no price of a token.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PerTokenError {
+    /// Not an amount of money.
+    #[error(transparent)]
+    Money(MoneyError),
+    /// Below nothing.
+    #[error("a price cannot be negative")]
+    Negative,
+    /// No whole number of pico-dollars, or more of them than can be counted.
+    #[error("finer than a pico-dollar per token, or out of range")]
+    TooFine,
+}
+
+/// The price of one token, from the digits of dollars per million tokens. What is no whole number
+/// of pico-dollars is refused, not rounded.
+pub(super) fn per_token(text: &str) -> Result<PicoUsd, PerTokenError> {
+    let million: PicoUsd = text.parse().map_err(|error| match error {
+        MoneyError::OutOfRange(_) => PerTokenError::TooFine,
+        other => PerTokenError::Money(other),
+    })?;
     if million < PicoUsd::ZERO {
-        return Err("a price cannot be negative".to_owned());
+        return Err(PerTokenError::Negative);
     }
     if million.pico() % TOKENS_PER_PRICE != 0 {
-        return Err("finer than a pico-dollar per token".to_owned());
+        return Err(PerTokenError::TooFine);
     }
     Ok(PicoUsd::from_pico(million.pico() / TOKENS_PER_PRICE))
 }

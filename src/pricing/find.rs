@@ -33,7 +33,7 @@ const ALIKE: f64 = 0.6;
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     /// No model is called so.
-    #[error("no price {name:?}{}; `loopmeter list prices PATTERN` lists what there is", did_you_mean(.near))]
+    #[error("no price {name:?}; {}`loopmeter list prices PATTERN` lists what there is", did_you_mean(.near))]
     Unknown {
         /// The name.
         name: String,
@@ -67,7 +67,7 @@ pub enum PriceError {
 fn did_you_mean(near: &[String]) -> String {
     match near {
         [] => String::new(),
-        names => format!("; did you mean {}?", names.join(", ")),
+        names => format!("did you mean {}? ", names.join(", ")),
     }
 }
 

@@ -94,6 +94,13 @@ impl PriceList {
         Ok(Self { prices })
     }
 
+    /// Adds a price, unless one of its name is there.
+    pub fn add(&mut self, price: Price) {
+        if self.get(&price.name).is_none() {
+            self.prices.push(price);
+        }
+    }
+
     /// The price called `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Price> {

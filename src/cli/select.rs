@@ -152,7 +152,7 @@ impl Selected {
     }
 
     /// Whether single experiments were named.
-    fn is_specific(&self) -> bool {
+    pub(super) fn is_specific(&self) -> bool {
         self.named || !self.only.is_empty()
     }
 

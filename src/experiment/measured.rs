@@ -3,24 +3,20 @@
 //! The columns are one table: a name, a kind, when an experiment has it, and how it is read off.
 //! A column is left out of an experiment that sets nothing that could give it a value.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rust_decimal::Decimal;
-use sha2::{Digest as _, Sha256};
 
 use super::settings::Settings;
 use super::wire_columns::{WIRE_COLUMNS, WIRE_TURN_COLUMNS};
 use crate::event::{Event, Metering, Observer};
 use crate::message::{FinishReason, Usage, to_json};
 use crate::money::PicoUsd;
+use crate::results::digest::short_digest;
 use crate::results::{Cell as Printed, Kind, round_half_away};
 use crate::run::{RunState, StopReason};
 use crate::tools::Catalog;
-
-/// How many bytes of a digest are printed: enough that no change goes unseen by chance.
-const DIGEST_BYTES: usize = 8;
 
 /// One turn, as the events told it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,12 +139,7 @@ impl Measured<'_> {
     /// so that a change of words that costs no token is seen too.
     fn transcript_digest(&self) -> String {
         let text = to_json(&(self.catalog.definitions(), &self.state.messages));
-        let digest = Sha256::digest(text.as_bytes());
-        let mut digits = String::new();
-        for byte in digest.iter().take(DIGEST_BYTES) {
-            let _ = write!(digits, "{byte:02x}");
-        }
-        digits
+        short_digest(text.as_bytes())
     }
 
     /// The cell's measured columns, those that `has` says the experiment has.

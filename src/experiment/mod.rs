@@ -12,11 +12,13 @@ mod format;
 mod harness;
 mod host;
 mod input;
+mod inputs;
 mod labels;
 mod live;
 mod load;
 mod loopback;
 mod measured;
+mod place;
 mod readout;
 mod resolve;
 mod resources;
@@ -37,8 +39,10 @@ pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
 pub use format::{PlotKind, RowKind};
 pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
+pub use inputs::{InputChange, Inputs, NotInputs, Reach};
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
+pub use place::{Place, Topic};
 pub use readout::{FitSpec, PlotSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
@@ -57,7 +61,7 @@ use crate::pricing::{CHAPTER_PRICE, Price};
 #[derive(Debug)]
 pub struct Experiment {
     name: String,
-    origin: String,
+    document: Document,
     title: String,
     about: String,
     order: Option<u32>,
@@ -96,7 +100,7 @@ impl Experiment {
         let resources = resolve::resolve(&mut findings, &file, place)?;
         let mut experiment = Self {
             name: name.to_owned(),
-            origin: document.origin().to_owned(),
+            document: document.clone(),
             title: file.title.clone(),
             about: file.about.clone(),
             order: file.order,
@@ -123,7 +127,7 @@ impl Experiment {
     /// The file, as it was named.
     #[must_use]
     pub fn origin(&self) -> &str {
-        &self.origin
+        self.document.origin()
     }
 
     /// The name for people.

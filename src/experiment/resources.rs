@@ -21,7 +21,8 @@ use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError};
 pub(super) const CHILD_TOOLS: [&str; 3] = ["list_files", "read_file", "scan_archive"];
 
 /// What a child is told where its file says nothing.
-const CHILD_SYSTEM: &str = "You look into one question about the files and answer it briefly.";
+pub(super) const CHILD_SYSTEM: &str =
+    "You look into one question about the files and answer it briefly.";
 
 /// Where an experiment file stands: what its paths start from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,17 +1,20 @@
 //! Checking committed results: run again in memory and compare, or verify against digests.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
+use crate::lab::attribution::{Attribution, changed_inputs};
+use crate::lab::bill::Changes;
+use crate::lab::timed::{self, Outcome, Timing};
 use crate::lab::{
-    CELLS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
+    CELLS, INPUTS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
+    committed_bytes,
 };
 use crate::results::RowSet;
 use crate::results::claims::ClaimOutcome;
-use crate::results::compare::{self, Difference, LineDifference};
+use crate::results::compare::{self, Comparison, Difference, LineDifference};
 use crate::results::digest::{Mismatch, verify_digests};
 
 /// How many differences of one file are told one by one.
@@ -60,6 +63,17 @@ pub enum Finding {
     },
     /// A published number does not come out.
     Claim(ClaimOutcome),
+    /// A time is longer than it was.
+    Slower(Timing),
+}
+
+/// What becomes of an experiment on the real clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timed {
+    /// Its committed files are held against their digests.
+    Held,
+    /// It is measured again, and the measurements are compared.
+    Again,
 }
 
 /// What became of checking one experiment.
@@ -67,19 +81,29 @@ pub enum Finding {
 pub struct Check {
     /// Everything that is not as it should be.
     pub findings: Vec<Finding>,
-    /// How many claims were evaluated.
-    pub claims: usize,
+    /// What became of every claim.
+    pub claims: Vec<ClaimOutcome>,
+    /// Which cells say something else, and which inputs differ.
+    pub attribution: Attribution,
+    /// What became of every time that was measured again.
+    pub timings: Vec<Timing>,
+    /// The rows that were compared with the committed ones, or those that were made sure of.
+    pub rows: Option<Measured>,
+    /// Whether these rows were made now.
+    pub is_fresh: bool,
 }
 
 /// Checks the committed results of `experiment`. One in virtual time is run again; one on the
-/// real clock is held against its digests, and its table and claims are made from its rows.
+/// real clock is held against its digests, its table and claims are made from its rows, and
+/// where `timed` asks for it, it is measured again too.
 ///
 /// # Errors
 /// [`LabError`] where the check could not be made; what it finds is no error.
-pub fn check(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabError> {
-    match experiment.clock() {
-        ClockKind::Virtual => check_again(experiment, lab),
-        ClockKind::Real => check_digests(experiment, lab),
+pub fn check(experiment: &Experiment, lab: &mut Lab<'_>, timed: Timed) -> Result<Check, LabError> {
+    match (experiment.clock(), timed) {
+        (ClockKind::Virtual, _) => check_again(experiment, lab),
+        (ClockKind::Real, Timed::Held) => check_digests(experiment, lab),
+        (ClockKind::Real, Timed::Again) => measure_again(experiment, lab),
     }
 }
 
@@ -94,6 +118,46 @@ fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabE
     check.rows(&folder, TURNS, (&fresh.turns, &of_turn))?;
     check.read_from_rows(&folder, experiment, &reading)?;
     check.judge(reading);
+    check.attribution = Attribution::of(&folder, experiment, (&fresh.cells, &labels, &labels))?;
+    if committed_bytes(&folder, INPUTS)?.is_none() {
+        let file = INPUTS;
+        check.findings.push(Finding::Missing { file });
+    }
+    check.keep(fresh);
+    Ok(check)
+}
+
+/// Measures again what is on the real clock: what was counted has to be the same, and times are
+/// compared as samples. The claims are held against what was measured now.
+fn measure_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabError> {
+    let mut check = check_digests(experiment, lab)?;
+    let fresh = Measured::of(experiment, lab)?;
+    if let Some(committed) = check.rows.take() {
+        let labels = labels(experiment);
+        let (was, is) = (timed::counted(&committed)?, timed::counted(&fresh)?);
+        let (was, is) = timed::in_both(&was, &is)?;
+        let key = [labels.as_slice(), &["sample"]].concat();
+        let of_turn = [key.as_slice(), &["turn"]].concat();
+        check.compared(CELLS, compare::rows(&was.cells, &is.cells, &key, MOST_TOLD));
+        check.compared(
+            TURNS,
+            compare::rows(&was.turns, &is.turns, &of_turn, MOST_TOLD),
+        );
+        let folder = lab.folder(experiment);
+        check.attribution = Attribution {
+            changes: Changes::between(&was.cells, &is.cells, &key, &labels),
+            inputs: changed_inputs(&folder, experiment)?,
+        };
+        check.timings = timed::timings(experiment, &committed, &fresh);
+        let slower = check.timings.iter();
+        let slower = slower.filter(|timing| matches!(timing.outcome, Outcome::Slower(_)));
+        let slower: Vec<_> = slower.cloned().map(Finding::Slower).collect();
+        check.findings.extend(slower);
+    }
+    let is_claim = |finding: &Finding| matches!(finding, Finding::Claim(_));
+    check.findings.retain(|finding| !is_claim(finding));
+    check.judge(Reading::of(experiment, &fresh, lab.draw)?);
+    check.keep(fresh);
     Ok(check)
 }
 
@@ -118,6 +182,8 @@ fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabErr
             let reading = Reading::of(experiment, &rows, lab.draw)?;
             check.read_from_rows(&folder, experiment, &reading)?;
             check.judge(reading);
+            check.rows = Some(rows);
+            check.attribution.inputs = changed_inputs(&folder, experiment)?;
         }
         Err(error) => {
             let problem = error.to_string();
@@ -134,13 +200,29 @@ impl Check {
         self.findings.is_empty()
     }
 
+    fn keep(&mut self, fresh: Measured) {
+        self.rows = Some(fresh);
+        self.is_fresh = true;
+    }
+
+    fn compared(&mut self, file: &'static str, comparison: Comparison) {
+        let told = comparison.differences.len();
+        let differences = comparison.differences.into_iter();
+        self.findings
+            .extend(differences.map(|difference| Finding::Row { file, difference }));
+        if comparison.total > told {
+            let count = comparison.total - told;
+            self.findings.push(Finding::More { file, count });
+        }
+    }
+
     fn rows(
         &mut self,
         folder: &Path,
         file: &'static str,
         (fresh, key): (&RowSet, &[&str]),
     ) -> Result<(), LabError> {
-        let Some(bytes) = read(folder, file)? else {
+        let Some(bytes) = committed_bytes(folder, file)? else {
             self.findings.push(Finding::Missing { file });
             return Ok(());
         };
@@ -153,14 +235,7 @@ impl Check {
                 return Ok(());
             }
         };
-        let told = comparison.differences.len();
-        let differences = comparison.differences.into_iter();
-        self.findings
-            .extend(differences.map(|difference| Finding::Row { file, difference }));
-        if comparison.total > told {
-            let count = comparison.total - told;
-            self.findings.push(Finding::More { file, count });
-        }
+        self.compared(file, comparison);
         Ok(())
     }
 
@@ -185,7 +260,7 @@ impl Check {
     }
 
     fn text(&mut self, folder: &Path, file: &'static str, fresh: &str) -> Result<(), LabError> {
-        let Some(bytes) = read(folder, file)? else {
+        let Some(bytes) = committed_bytes(folder, file)? else {
             self.findings.push(Finding::Missing { file });
             return Ok(());
         };
@@ -197,7 +272,7 @@ impl Check {
     }
 
     fn drawing(&mut self, folder: &Path, file: &'static str, fresh: &str) -> Result<(), LabError> {
-        match read(folder, file)? {
+        match committed_bytes(folder, file)? {
             None => self.findings.push(Finding::Missing { file }),
             Some(bytes) if bytes == fresh.as_bytes() => (),
             Some(_) => self.findings.push(Finding::Drawing { file }),
@@ -206,9 +281,9 @@ impl Check {
     }
 
     fn judge(&mut self, reading: Reading) {
-        self.claims = reading.claims.len();
-        let broken = reading.claims.into_iter().filter(|claim| !claim.holds());
+        let broken = reading.broken().cloned();
         self.findings.extend(broken.map(Finding::Claim));
+        self.claims = reading.claims;
     }
 }
 
@@ -216,16 +291,6 @@ impl Check {
 fn labels(experiment: &Experiment) -> Vec<&str> {
     let labels = experiment.sweep().labels().into_iter();
     labels.map(|(name, _)| name).collect()
-}
-
-/// The bytes of a committed file; none where it is not there.
-fn read(folder: &Path, file: &str) -> Result<Option<Vec<u8>>, LabError> {
-    let path = folder.join(file);
-    match fs::read(&path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(LabError::Committed { path, source }),
-    }
 }
 
 impl fmt::Display for Finding {
@@ -244,6 +309,7 @@ impl fmt::Display for Finding {
             Self::Digest(mismatch) => write!(f, "{mismatch}"),
             Self::Unreadable { problem } => f.write_str(problem),
             Self::Claim(claim) => write!(f, "claim {claim}"),
+            Self::Slower(timing) => write!(f, "{timing}"),
         }
     }
 }

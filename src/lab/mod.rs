@@ -3,14 +3,25 @@
 //! Making and checking share one path from rows to tables and claims, so what is checked is what
 //! was made.
 
+mod accept;
+mod attribution;
+mod bill;
 mod check;
+pub mod gate;
 mod publish;
 mod reading;
+pub mod series;
+mod timed;
 
-pub use check::{Check, Finding, check};
+pub use accept::{Accepted, accept};
+pub use attribution::{Attribution, Why};
+pub use bill::{Bill, CellChange, Changes};
+pub use check::{Check, Finding, Timed, check};
 pub use publish::{Published, publish};
 pub use reading::{Measured, Reading, TableTexts, clocked, judged};
+pub use timed::{Doubt, FALSE_ALARMS, LEAST_RATIO, Outcome, Timing};
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{CellRows, ExecuteError, Execution, Experiment, Host, Stop};
@@ -35,6 +46,8 @@ pub const PLOT: &str = "plot.svg";
 
 /// Draws the plot that an experiment asks for, if it asks for one.
 pub type Draw<'a> = &'a dyn Fn(&Experiment, &Measured) -> Result<Option<String>, LabError>;
+/// The file that holds what the rows were made from.
+pub const INPUTS: &str = "inputs.json";
 
 /// How the laboratory works.
 pub struct Lab<'a> {
@@ -73,6 +86,16 @@ impl Lab<'_> {
             stop: self.stop,
         };
         Ok(experiment.execute(execution, take)?)
+    }
+}
+
+/// The bytes of a committed file; none where it is not there.
+fn committed_bytes(folder: &Path, file: &str) -> Result<Option<Vec<u8>>, LabError> {
+    let path = folder.join(file);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LabError::Committed { path, source }),
     }
 }
 

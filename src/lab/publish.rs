@@ -1,13 +1,16 @@
 //! Making an experiment's results: rows stream into files, and what is read from them follows.
 
+use std::path::Path;
+
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
 use crate::files::{Commit, write_file};
 use crate::lab::{
-    CELLS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD, TURNS,
+    CELLS, Draw, INPUTS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD,
+    TURNS,
 };
 use crate::results::CsvFile;
-use crate::results::digest::write_digests;
+use crate::results::digest::{DIGESTS_FILE, write_digests};
 
 /// What was made.
 #[derive(Clone, Debug)]
@@ -35,8 +38,38 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         Ok(())
     })?;
     let mut commits = vec![cells.commit()?, turns.commit()?];
-    let reading = read_back(experiment, lab)?;
-    let mut files = vec![CELLS, TURNS];
+    let derived = derive(experiment, &folder, lab.draw)?;
+    commits.extend(derived.commits);
+    let written = commits.contains(&Commit::Written);
+    let changed = if written {
+        Commit::Written
+    } else {
+        Commit::Unchanged
+    };
+    Ok(Published {
+        reading: derived.reading,
+        changed,
+    })
+}
+
+/// What was made of rows that stand in a folder.
+pub(super) struct Derived {
+    pub(super) reading: Option<Reading>,
+    /// Every file of the results, in the order in which it was written, the digests last.
+    pub(super) files: Vec<&'static str>,
+    commits: Vec<Commit>,
+}
+
+/// Writes everything that follows from the rows in `folder`, and what they were made from.
+pub(super) fn derive(
+    experiment: &Experiment,
+    folder: &Path,
+    draw: Draw<'_>,
+) -> Result<Derived, LabError> {
+    let inputs = experiment.inputs().to_text();
+    let mut commits = vec![write_file(&folder.join(INPUTS), inputs.as_bytes())?];
+    let mut files = vec![CELLS, TURNS, INPUTS];
+    let reading = read_back(experiment, folder, draw)?;
     if let Some(summary) = reading.as_ref().and_then(|read| read.summary.as_ref()) {
         commits.push(write_file(&folder.join(SUMMARY), summary.as_bytes())?);
         files.push(SUMMARY);
@@ -54,24 +87,27 @@ pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, 
         files.push(PLOT);
     }
     if experiment.clock() == ClockKind::Real {
-        commits.push(write_digests(&folder, &files)?);
+        commits.push(write_digests(folder, &files)?);
+        files.push(DIGESTS_FILE);
     }
-    let written = commits.contains(&Commit::Written);
-    let changed = if written {
-        Commit::Written
-    } else {
-        Commit::Unchanged
-    };
-    Ok(Published { reading, changed })
+    Ok(Derived {
+        reading,
+        files,
+        commits,
+    })
 }
 
 /// What is read from the rows that were just written, from the files themselves.
-fn read_back(experiment: &Experiment, lab: &Lab<'_>) -> Result<Option<Reading>, LabError> {
+fn read_back(
+    experiment: &Experiment,
+    folder: &Path,
+    draw: Draw<'_>,
+) -> Result<Option<Reading>, LabError> {
     let readout = experiment.readout();
     let asks = readout.table.is_some() || readout.plot.is_some() || readout.summary.is_some();
     if !asks && readout.claims.is_empty() {
         return Ok(None);
     }
-    let rows = Measured::read(experiment, &lab.folder(experiment))?;
-    Ok(Some(Reading::of(experiment, &rows, lab.draw)?))
+    let rows = Measured::read(experiment, folder)?;
+    Ok(Some(Reading::of(experiment, &rows, draw)?))
 }

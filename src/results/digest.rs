@@ -185,11 +185,25 @@ pub fn digest_of(path: &Path) -> Result<String, DigestError> {
             read => hasher.update(&buffer[..read]),
         }
     }
-    let mut digest = String::with_capacity(HEX_DIGITS);
-    for byte in hasher.finalize() {
-        let _ = write!(digest, "{byte:02x}");
+    Ok(hex(hasher.finalize().iter()))
+}
+
+/// How many bytes of a digest are printed where it stands for a text among others: enough that
+/// no change goes unseen by chance.
+const SHORT_BYTES: usize = 8;
+
+/// The beginning of the SHA-256 of some bytes, in lowercase hexadecimal digits.
+#[must_use]
+pub fn short_digest(bytes: &[u8]) -> String {
+    hex(Sha256::digest(bytes).iter().take(SHORT_BYTES))
+}
+
+fn hex<'b>(bytes: impl Iterator<Item = &'b u8>) -> String {
+    let mut digits = String::with_capacity(HEX_DIGITS);
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
     }
-    Ok(digest)
+    digits
 }
 
 fn reading(path: &Path) -> impl FnOnce(io::Error) -> DigestError {

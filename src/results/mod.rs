@@ -15,6 +15,7 @@ pub mod fit;
 mod markdown;
 mod read;
 mod rows;
+pub mod shift;
 mod shown;
 pub mod stats;
 pub mod summary;

@@ -89,6 +89,12 @@ impl Sample {
         self.ascending.len()
     }
 
+    /// The measurements, the smallest first.
+    #[must_use]
+    pub fn ascending(&self) -> &[f64] {
+        &self.ascending
+    }
+
     /// The smallest.
     ///
     /// # Errors
@@ -176,14 +182,15 @@ impl Sample {
         })
     }
 
-    fn resampled_median(&self, rng: &mut ChaCha8Rng) -> f64 {
+    /// The median of as many measurements, drawn from these.
+    pub(super) fn resampled_median(&self, rng: &mut ChaCha8Rng) -> f64 {
         let n = self.n();
         let mut drawn: Vec<f64> = (0..n).map(|_| self.ascending[below(n, rng)]).collect();
         drawn.sort_by(f64::total_cmp);
         interpolate(&drawn, ONE / 2)
     }
 
-    fn needs(&self, needed: usize) -> Result<(), NoStatistic> {
+    pub(super) fn needs(&self, needed: usize) -> Result<(), NoStatistic> {
         if self.n() < needed {
             Err(self.too_few(needed))
         } else {

@@ -23,6 +23,18 @@ use crate::tools::{Access, Bill, Catalog, ErrorKind, ToolError};
 /// What the model reads of a failed tool under [`ToolErrors::Generic`].
 pub const GENERIC_TOOL_ERROR: &str = "Error: the tool failed.";
 
+/// What the model reads of a failed tool under [`ToolErrors::Worded`].
+#[must_use]
+pub fn worded(error: &str) -> String {
+    format!("Error: {error}")
+}
+
+/// What the model reads of a declined call under [`VerdictWording::Reason`].
+#[must_use]
+pub fn declined(reason: &str) -> String {
+    format!("The user declined this call: {reason}")
+}
+
 /// A stop condition of a library user: true ends the run.
 pub type CustomStop<'a> = &'a (dyn Fn(&RunState) -> bool + Send + Sync);
 
@@ -245,7 +257,7 @@ impl<'a> Machine<'a> {
     pub fn reject(&mut self, call_id: &str, reason: &str) -> Result<(), DecisionError> {
         let tool_name = self.waiting(call_id)?;
         let content = match self.state.settings.policy.verdict_wording {
-            VerdictWording::Reason => format!("The user declined this call: {reason}"),
+            VerdictWording::Reason => declined(reason),
             VerdictWording::Empty => String::new(),
         };
         self.push(Message::Tool {
@@ -442,7 +454,7 @@ impl<'a> Machine<'a> {
                         return self.stop(StopReason::ToolError, Some(error.message));
                     }
                     ToolErrors::Generic => GENERIC_TOOL_ERROR.to_owned(),
-                    ToolErrors::Worded => format!("Error: {}", error.message),
+                    ToolErrors::Worded => worded(&error.message),
                 }
             }
         };

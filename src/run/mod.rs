@@ -12,7 +12,7 @@ mod trial;
 
 pub use drive::{Checkpoint, CheckpointError, Harness, Watchers, drive};
 pub use index::{PendingCall, Repeated, TranscriptIndex, signature};
-pub use machine::{CustomStop, DecisionError, GENERIC_TOOL_ERROR, Machine, Need};
+pub use machine::{CustomStop, DecisionError, GENERIC_TOOL_ERROR, Machine, Need, declined, worded};
 pub use state::{RunSettings, RunState, Status, StopReason};
 pub use subagent::{NO_RESULT, SubAgent};
 pub use trial::{Trial, TrialError};

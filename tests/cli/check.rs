@@ -17,6 +17,15 @@ fn differs(folder: &Folder, experiment: &str) -> String {
     ran.stdout
 }
 
+/// The one experiment of this name and its results, so that a check of everything is a check of it.
+fn only(experiment: &str) -> Folder {
+    let folder = Folder::with(&[&format!("results/{experiment}")]);
+    let file = format!("experiments/{experiment}.toml");
+    let text = std::fs::read_to_string(crate::common::repository().join(&file)).unwrap();
+    folder.write(&file, text);
+    folder
+}
+
 #[test]
 fn nothing_differs_from_what_is_committed() {
     let before = committed();
@@ -87,11 +96,17 @@ fn a_description_of_as_many_tokens_is_seen_too() {
                  descriptions = { list_files = \"List the names of the files.\" }";
     folder.change("experiments/plan.toml", "scenario = \"plan\"", words);
     let told = differs(&folder, "plan");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        lines[0],
+        "`plan`: other words, as many tokens since the tool description of `list_files` changed; \
+         at the same cost"
+    );
     assert!(
-        told.starts_with("plan: cells.csv: row 1, column `transcript_sha256`: was "),
+        lines[1].starts_with("plan: cells.csv: row 1, column `transcript_sha256`: was "),
         "{told}"
     );
-    assert_eq!(told.lines().count(), 2, "{told}");
+    assert_eq!(lines.len(), 3, "{told}");
 }
 
 #[test]
@@ -123,24 +138,24 @@ fn results_that_are_no_text_are_told() {
 
 #[test]
 fn a_changed_byte_of_the_real_clock_is_held_against_its_digest() {
-    let folder = committed();
-    for file in ["cells.csv", "turns.csv"] {
+    let folder = only("cancel-real");
+    for file in ["cells.csv", "turns.csv", "inputs.json"] {
         let path = format!("results/cancel-real/{file}");
         let text = folder.read(&path);
         folder.change(&path, "Stop reaches everything", "stop reaches everything");
-        let told = differs(&folder, "cancel-real");
+        let told = folder.run(&["check"]).exits(1).stdout;
         assert!(
             told.contains(&format!("cancel-real: {file}: was ")),
             "{told}"
         );
         folder.write(&path, text);
     }
-    folder.run(&["check", "--only", "cancel-real"]).ok();
+    folder.run(&["check"]).ok();
 }
 
 #[test]
 fn tables_and_claims_of_the_real_clock_are_made_again_from_the_committed_rows() {
-    let folder = committed();
+    let folder = only("cancel-real");
     let cells = folder.read("results/cancel-real/cells.csv");
     let header = cells.lines().next().unwrap().split(',');
     let column = header.clone().position(|name| name == "click_to_stop_ms");
@@ -153,7 +168,7 @@ fn tables_and_claims_of_the_real_clock_are_made_again_from_the_committed_rows() 
     };
     let slow: String = cells.lines().map(slower).collect();
     folder.write("results/cancel-real/cells.csv", slow);
-    let told = differs(&folder, "cancel-real");
+    let told = folder.run(&["check"]).exits(1).stdout;
     let named = |words: &str| told.lines().any(|line| line.contains(words));
     assert!(named("cells.csv: was "), "{told}");
     assert!(named("table.csv") && named("is 1900.5"), "{told}");
@@ -189,4 +204,8 @@ fn what_run_makes_only_when_asked_is_not_missed_by_check_but_named() {
     );
     let check = folder.run(&["check", "--only", "real"]).exits(1).stdout;
     assert!(check.contains("cells.csv is not there"), "{check}");
+    folder
+        .run(&["check", "--only", "real", "--update"])
+        .exits(0);
+    folder.run(&["check"]).exits(0);
 }

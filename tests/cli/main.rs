@@ -6,5 +6,6 @@
 mod check;
 mod common;
 mod errors;
+mod gate;
 mod list;
 mod run;

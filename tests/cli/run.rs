@@ -47,7 +47,7 @@ fn one_experiment_is_run_and_printed() {
     let folder = Folder::empty();
     let printed = folder.run(&["run", "--only", "turn-cap"]).ok();
     insta::assert_snapshot!("run_turn_cap", printed);
-    assert_eq!(folder.files("results").len(), 5);
+    assert_eq!(folder.files("results").len(), 6);
 }
 
 /// 600 cells: caps, budgets, error wordings, latencies.

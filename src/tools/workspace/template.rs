@@ -94,6 +94,12 @@ impl Template {
         builder.finish()
     }
 
+    /// The files by name, `/` between folders, in the order of their names.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let files = self.files.iter();
+        files.map(|(name, contents)| (name.as_str(), contents.as_ref()))
+    }
+
     pub(super) fn files(&self) -> &Arc<Files> {
         &self.files
     }

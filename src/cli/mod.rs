@@ -22,6 +22,7 @@ mod schema;
 mod select;
 mod serve;
 mod signals;
+mod spending;
 mod tables;
 
 use std::process::ExitCode;

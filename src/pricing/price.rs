@@ -100,11 +100,33 @@ impl Price {
         self.rates_at(usage.prompt_tokens).cost(usage)
     }
 
-    /// The most that a request with so many prompt and completion tokens can cost, whatever a
-    /// cache does.
+    /// The most that a request with up to so many prompt and completion tokens can cost, whatever
+    /// a cache does.
     #[must_use]
     pub fn worst_cost(&self, prompt_tokens: u64, completion_tokens: u64) -> PicoUsd {
-        let rates = self.rates_at(prompt_tokens);
-        rates.dearest_input() * prompt_tokens + rates.output * completion_tokens
+        let cost = |rates: &Rates, prompt: u64| {
+            rates.dearest_input() * prompt + rates.output * completion_tokens
+        };
+        let mut worst = PicoUsd::ZERO;
+        let mut rates = &self.rates;
+        for tier in &self.tiers {
+            // Where a tier is cheaper, the longest prompt below it can be the dearest.
+            let longest = prompt_tokens.min(tier.above_prompt_tokens);
+            worst = worst.max(cost(rates, longest));
+            if prompt_tokens <= tier.above_prompt_tokens {
+                return worst;
+            }
+            rates = &tier.rates;
+        }
+        worst.max(cost(rates, prompt_tokens))
+    }
+
+    /// The most that any one token can cost.
+    #[must_use]
+    pub fn dearest_token(&self) -> PicoUsd {
+        let tiers = self.tiers.iter().map(|tier| &tier.rates);
+        let all = tiers.chain([&self.rates]);
+        let dearest = all.map(|rates| rates.dearest_input().max(rates.output));
+        dearest.fold(PicoUsd::ZERO, Ord::max)
     }
 }

@@ -1,7 +1,7 @@
 //! Files that are never seen half-written: written beside, synced, renamed into place.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -197,11 +197,21 @@ fn same_bytes(one: &Path, other: &Path) -> bool {
     if length(&one).is_none() || length(&one) != length(&other) {
         return false;
     }
-    // Of equal length, so the files differ only where a pair of bytes does.
-    let mut pairs = BufReader::new(one)
-        .bytes()
-        .zip(BufReader::new(other).bytes());
-    pairs.all(|pair| matches!(pair, (Ok(a), Ok(b)) if a == b))
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (Ok(a), Ok(b)) = (one.fill_buf(), other.fill_buf()) else {
+            return false;
+        };
+        let both = a.len().min(b.len());
+        if a[..both] != b[..both] {
+            return false;
+        }
+        if both == 0 {
+            return a.is_empty() && b.is_empty();
+        }
+        one.consume(both);
+        other.consume(both);
+    }
 }
 
 /// Makes a rename in a folder durable.

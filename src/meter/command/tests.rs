@@ -42,13 +42,11 @@ fn is_alive(id: &str) -> bool {
 
 /// Whether the process goes. One that was killed may be seen for a moment, on its way out.
 async fn goes(id: &str) -> bool {
-    for _ in 0..500 {
-        if !is_alive(id) {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    let clock = RealClock::starting_at(Duration::ZERO);
+    while is_alive(id) && clock.now() < Duration::from_secs(5) {
+        let _ = clock.sleep(Duration::from_millis(10), &Signal::new()).await;
     }
-    false
+    !is_alive(id)
 }
 
 #[tokio::test]

@@ -415,6 +415,7 @@ fn latency_faults_and_usage_are_part_of_a_script() {
     let second = Usage {
         prompt_tokens: 5,
         completion_tokens: 6,
+        cached_tokens: Some(0),
         ..Usage::default()
     };
     assert_eq!((usage(0), usage(1)), (first, second));

@@ -58,7 +58,6 @@ fn what_a_cell_does_not_state_has_no_bound_and_is_named() {
         Missing::ReplyLengthAndReplies
     );
     assert_eq!(missing("max_turns = 3"), Missing::ReplyLength);
-    assert_eq!(missing("max_completion_tokens = 50"), Missing::Replies);
     // A budget that is compared before each turn does not bound the turn.
     let budget = "max_completion_tokens = 50\nmax_budget_usd = 0.01";
     assert_eq!(missing(budget), Missing::Replies);

@@ -3,10 +3,12 @@
 
 mod agent;
 mod check;
+mod columnar;
 mod endpoint;
 mod environment;
 mod exit;
 mod list;
+mod merge;
 mod meter;
 mod output;
 mod plots;
@@ -21,6 +23,7 @@ mod run;
 mod schema;
 mod select;
 mod serve;
+mod shard;
 mod signals;
 mod spending;
 mod tables;
@@ -44,6 +47,9 @@ enum Verb {
     /// Run experiments and write their rows, tables, plots and claims
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
+    /// Join the shards of a sweep into what one run would have written
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(merge::MergeArgs),
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
@@ -82,6 +88,7 @@ enum Verb {
 const EXAMPLES: &str = "\
 Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
+  loopmeter run sweep.toml --shard 2/8    # an eighth of a sweep; `loopmeter merge` joins them
   loopmeter check                         # are the committed results still true?
   loopmeter tables --locale all           # the tables in every language
   loopmeter plots --locale all            # the plots in every language
@@ -109,6 +116,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(&args),
+        Verb::Merge(args) => merge::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Tables(args) => tables::run(&args),
         Verb::Plots(args) => plots::run(&args),

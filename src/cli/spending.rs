@@ -22,14 +22,14 @@ use crate::money::PicoUsd;
 #[derive(Debug, Args)]
 pub(super) struct Spending {
     /// Run nothing: print what it would cost, per cell and in all, expected and at most
-    #[arg(long, conflicts_with = "max_spend")]
+    #[arg(long, conflicts_with_all = ["max_spend", "shard"])]
     dry_run: bool,
     /// Print that as JSON
     #[arg(long, requires = "dry_run")]
     json: bool,
     /// Begin a run only if the most that it can cost still fits into so many dollars, all
     /// experiments together
-    #[arg(long, value_name = "USD", value_parser = parse_usd)]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, conflicts_with = "shard")]
     max_spend: Option<PicoUsd>,
 }
 

@@ -1,7 +1,11 @@
 //! Runs the cells of an experiment, many at a time, and hands out their rows in cell order.
 //!
-//! Cells are taken in chunks: those of one chunk run side by side, their rows leave in order, and
-//! no more than one chunk is in memory.
+//! Cells are taken in chunks: those of one chunk run side by side, their rows leave in order. In
+//! virtual time the rows of one chunk leave while the next one runs, so no more than three chunks
+//! are in memory: one running, one waiting, one leaving.
+
+use std::ops::Range;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use rayon::prelude::*;
 
@@ -144,16 +148,39 @@ impl Experiment {
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
+        let every = 0..self.sweep.len();
+        self.execute_cells(&[every], execution, sink)
+    }
+
+    /// Runs the cells of these ranges of indices, in this order, as [`Experiment::execute`] runs
+    /// all of them.
+    ///
+    /// # Errors
+    /// [`ExecuteError`]; there is no run of a cell beyond the last one.
+    pub fn execute_cells<E>(
+        &self,
+        cells: &[Range<u64>],
+        execution: Execution<'_>,
+        sink: Sink<'_, E>,
+    ) -> Result<(), ExecuteError<E>> {
+        let repeat = u64::from(self.repeat);
+        let of_cell = |index: u64| index.saturating_mul(repeat);
+        let ranges = cells.iter();
+        let runs = Runs(
+            ranges
+                .map(|range| of_cell(range.start)..of_cell(range.end))
+                .collect(),
+        );
         match &self.harness {
-            Harness::InProcess => self.execute_many(execution, sink),
-            Harness::Command(command) => self.execute_commands(command, execution, sink),
+            Harness::InProcess => self.execute_many(&runs, execution, sink),
+            Harness::Command(command) => self.execute_commands((command, &runs), execution, sink),
         }
     }
 
     /// Runs commands one after the other, so that none disturbs another.
     fn execute_commands<E>(
         &self,
-        command: &CommandHarness,
+        (command, runs): (&CommandHarness, &Runs),
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
@@ -163,9 +190,9 @@ impl Experiment {
             stop,
             ..
         } = execution;
-        let all = self.runs();
-        for done in 0..all {
-            let rows = self.run_command(command, done, (host, stop))?;
+        let all = runs.count();
+        for (done, run) in (0..).zip(runs.0.iter().cloned().flatten()) {
+            let rows = self.run_command(command, run, (host, stop))?;
             let rows = rows.ok_or(ExecuteError::Stopped { done, all })?;
             sink(rows).map_err(ExecuteError::Sink)?;
             progress(done + 1);
@@ -195,6 +222,7 @@ impl Experiment {
 
     fn execute_many<E>(
         &self,
+        runs: &Runs,
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
@@ -204,39 +232,46 @@ impl Experiment {
             progress,
             stop,
         } = execution;
-        let jobs = self.side_by_side(jobs);
+        let all = runs.count();
+        let jobs = self.side_by_side(jobs, all);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let venue = Venue::prepare(self, stop)?;
         self.warm_up(&venue, host)?;
-        let (all, chunk) = (self.runs(), self.chunk_length(jobs));
         let mut done = 0;
-        while done < all {
-            let end = done.saturating_add(chunk).min(all);
-            let rows: Vec<_> = pool.install(|| {
-                (done..end)
-                    .into_par_iter()
-                    .map(|run| self.run_one(run, &venue, host))
-                    .collect()
-            });
+        let mut take = |rows: Chunk| {
             if stop() {
                 return Err(ExecuteError::Stopped { done, all });
             }
             for rows in rows {
                 sink(rows?).map_err(ExecuteError::Sink)?;
+                done += 1;
             }
-            done = end;
             progress(done);
+            Ok(())
+        };
+        let chunks = runs.chunks(self.chunk_length(jobs));
+        let run_chunk = |chunk: Range<u64>| -> Chunk {
+            let runs = chunk.into_par_iter();
+            runs.map(|run| self.run_one(run, &venue, host)).collect()
+        };
+        match self.clock {
+            ClockKind::Virtual => pool.in_place_scope(|scope| {
+                let (finished, rows) = sync_channel(1);
+                scope.spawn(move |_| run_ahead(chunks, &run_chunk, &finished));
+                rows.into_iter().try_for_each(&mut take)
+            }),
+            // Rows that are written while a run is timed would disturb it.
+            ClockKind::Real => {
+                let mut chunks = chunks;
+                chunks.try_for_each(|chunk| take(pool.install(|| run_chunk(chunk))))
+            }
         }
-        Ok(())
     }
 
-    /// How many runs go side by side where `jobs` are wanted: on the real clock, one.
-    pub(super) fn side_by_side(&self, jobs: usize) -> usize {
+    /// How many of `all` runs go side by side where `jobs` are wanted: on the real clock, one.
+    pub(super) fn side_by_side(&self, jobs: usize, all: u64) -> usize {
         match self.clock {
-            ClockKind::Virtual => {
-                let runs = usize::try_from(self.runs()).unwrap_or(usize::MAX);
-                jobs.clamp(1, runs.max(1))
-            }
+            ClockKind::Virtual => jobs.clamp(1, usize::try_from(all).unwrap_or(usize::MAX).max(1)),
             ClockKind::Real => 1,
         }
     }
@@ -371,6 +406,45 @@ impl Experiment {
         let model = given.map(|given| given.endpoint.model().to_owned());
         let server = given.and_then(|given| given.server.clone());
         vec![model.into(), server.into()]
+    }
+}
+
+/// What came of the runs of one chunk, in order.
+type Chunk = Vec<Result<CellRows, RunError>>;
+
+/// Runs one chunk after the other, until nobody takes what comes of them any more.
+fn run_ahead(
+    chunks: impl Iterator<Item = Range<u64>>,
+    run: &(impl Fn(Range<u64>) -> Chunk + Sync),
+    finished: &SyncSender<Chunk>,
+) {
+    for chunk in chunks {
+        if finished.send(run(chunk)).is_err() {
+            break;
+        }
+    }
+}
+
+/// Which runs, by their numbers among all runs of the experiment.
+struct Runs(Vec<Range<u64>>);
+
+impl Runs {
+    fn count(&self) -> u64 {
+        let lengths = self.0.iter().map(|range| range.end - range.start);
+        lengths.sum()
+    }
+
+    /// The ranges in pieces of at most `length` runs.
+    fn chunks(&self, length: u64) -> impl Iterator<Item = Range<u64>> + Send {
+        let length = length.max(1);
+        self.0.iter().flat_map(move |range| {
+            let pieces = (range.end - range.start).div_ceil(length);
+            let (start, end) = (range.start, range.end);
+            (0..pieces).map(move |piece| {
+                let from = start + piece * length;
+                from..from.saturating_add(length).min(end)
+            })
+        })
     }
 }
 

@@ -170,6 +170,15 @@ impl Experiment {
         self.real_model = RealModel::Given(Box::new(endpoint));
     }
 
+    /// The real model that its cells ask, where they ask one and it was given.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        match &self.real_model {
+            RealModel::Given(given) => Some(given.endpoint.model()),
+            RealModel::NotAsked | RealModel::Missing => None,
+        }
+    }
+
     /// Its cells.
     #[must_use]
     pub const fn sweep(&self) -> &Sweep {

@@ -132,7 +132,7 @@ impl Experiment {
             progress,
             stop,
         } = execution;
-        let jobs = self.side_by_side(jobs);
+        let jobs = self.side_by_side(jobs, self.runs());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let rehearsal = self.rehearsal(stop);
         let venue = Venue::prepare(self, stop)?;

@@ -8,10 +8,14 @@ mod attribution;
 mod bill;
 mod check;
 pub mod gate;
+mod needed;
 mod outlook;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod publish;
 mod reading;
 pub mod series;
+pub mod shard;
 mod timed;
 
 pub use accept::{Accepted, accept};
@@ -24,6 +28,7 @@ pub use reading::{Measured, Reading, TableTexts, clocked, judged};
 pub use timed::{Doubt, FALSE_ALARMS, LEAST_RATIO, Outcome, Timing};
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{CellRows, ExecuteError, Execution, Experiment, Host, Purse, Spent, Stop};
@@ -86,6 +91,17 @@ impl Lab<'_> {
         experiment: &Experiment,
         take: &mut dyn FnMut(CellRows) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
+        let every = 0..experiment.sweep().len();
+        self.rows_of_cells(experiment, &[every], take)
+    }
+
+    /// Runs the cells of these ranges of indices and hands their rows to `take`, in this order.
+    fn rows_of_cells(
+        &mut self,
+        experiment: &Experiment,
+        cells: &[Range<u64>],
+        take: &mut dyn FnMut(CellRows) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
         let progress = &mut *self.progress;
         let execution = Execution {
             jobs: self.jobs,
@@ -93,7 +109,7 @@ impl Lab<'_> {
             progress: &mut |done| progress(experiment, done),
             stop: self.stop,
         };
-        Ok(experiment.execute(execution, take)?)
+        Ok(experiment.execute_cells(cells, execution, take)?)
     }
 
     /// Runs an experiment's cells as far as the purse goes, and hands their rows to `take`.
@@ -165,6 +181,9 @@ pub enum LabError {
     /// Digests cannot be written or verified.
     #[error(transparent)]
     Digest(#[from] DigestError),
+    /// A shard cannot be run.
+    #[error(transparent)]
+    Shard(#[from] shard::ShardError),
     /// A committed file cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Committed {

@@ -5,12 +5,14 @@ use std::path::Path;
 use crate::clock::ClockKind;
 use crate::experiment::{CellRows, Experiment, Purse};
 use crate::files::{Commit, write_file};
+use crate::lab::needed::Needed;
 use crate::lab::{
     CELLS, Draw, INPUTS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD,
     TURNS,
 };
-use crate::results::CsvFile;
+use crate::results::claims::{ClaimError, ClaimOutcome, Verdict};
 use crate::results::digest::{DIGESTS_FILE, write_digests};
+use crate::results::{CsvFile, RowSet};
 
 /// What was made.
 #[derive(Clone, Debug)]
@@ -64,8 +66,21 @@ pub fn publish_within(
         }
         return Err(error);
     }
-    let mut commits = vec![cells.commit()?, turns.commit()?];
-    let derived = derive(experiment, &folder, lab.draw)?;
+    finish(
+        experiment,
+        (&folder, lab.draw),
+        [cells.commit()?, turns.commit()?],
+    )
+}
+
+/// Makes what follows from the rows that were just put into `folder`.
+pub(super) fn finish(
+    experiment: &Experiment,
+    (folder, draw): (&Path, Draw<'_>),
+    rows: [Commit; 2],
+) -> Result<Published, LabError> {
+    let mut commits = rows.to_vec();
+    let derived = derive(experiment, folder, draw)?;
     commits.extend(derived.commits);
     let written = commits.contains(&Commit::Written);
     let changed = if written {
@@ -135,6 +150,26 @@ fn read_back(
     if !asks && readout.claims.is_empty() {
         return Ok(None);
     }
-    let rows = Measured::read(experiment, folder)?;
-    Ok(Some(Reading::of(experiment, &rows, draw)?))
+    // A plot is of all rows; nobody draws a million.
+    if readout.plot.is_some() {
+        let measured = Measured::read(experiment, folder)?;
+        return Ok(Some(Reading::of(experiment, &measured, draw)?));
+    }
+    let needed = Needed::of(experiment);
+    let read = |file: &str, columns: &[_], wanted: &_| {
+        RowSet::read_wanted(&folder.join(file), columns, wanted)
+    };
+    let measured = Measured {
+        cells: read(CELLS, &experiment.cell_columns(), &needed.cells)?,
+        turns: read(TURNS, &experiment.turn_columns(), &needed.turns)?,
+    };
+    let reading = Reading::of(experiment, &measured, draw)?;
+    // What is said of a filter that leaves no row lists the values that other rows have.
+    let finds_none =
+        |claim: &ClaimOutcome| matches!(&claim.verdict, Verdict::Broken(ClaimError::NoRow { .. }));
+    if reading.claims.iter().any(finds_none) {
+        let measured = Measured::read(experiment, folder)?;
+        return Ok(Some(Reading::of(experiment, &measured, draw)?));
+    }
+    Ok(Some(reading))
 }

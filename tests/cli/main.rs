@@ -10,3 +10,4 @@ mod gate;
 mod list;
 mod prices;
 mod run;
+mod shards;

@@ -196,6 +196,15 @@ fn a_sweep_without_a_bound_is_refused_before_it_begins() {
         &["run", "--only", "budget", "--max-spend", "-1"],
         &["run", "--only", "budget", "--max-spend", "1", "--dry-run"],
         &["run", "--only", "budget", "--json"],
+        &[
+            "run",
+            "--only",
+            "budget",
+            "--max-spend",
+            "1",
+            "--shard",
+            "1/2",
+        ],
     ]
     .map(|words| {
         let mut command = folder.command(words);

@@ -12,6 +12,7 @@ mod merge;
 mod meter;
 mod output;
 mod plots;
+mod prices;
 mod probe;
 mod progress;
 mod prose;
@@ -24,6 +25,7 @@ mod select;
 mod serve;
 mod shard;
 mod signals;
+mod spending;
 mod tables;
 mod whatif;
 
@@ -79,6 +81,7 @@ enum Verb {
     #[command(after_help = whatif::EXAMPLES)]
     Whatif(Box<whatif::WhatifArgs>),
     /// List experiments, scenarios, locales or prices
+    #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
     Schema(schema::SchemaArgs),

@@ -102,8 +102,21 @@ pub fn find(name: &str) -> Result<Price, PriceError> {
     let list = PriceList::builtin().map_err(PriceError::List)?;
     match list.get(name) {
         Some(price) => Ok(price.clone()),
-        None => ModelTable::shipped()?.find(name),
+        None => ModelTable::shipped()?.find(name).map_err(|error| match error {
+            PriceError::Unknown { name, near } => {
+                let listed = list.all().iter().map(|price| price.name.clone());
+                let alike = listed.filter(|other| alike(&name, other) >= ALIKE);
+                let near = alike.chain(near).take(SUGGESTIONS).collect();
+                PriceError::Unknown { name, near }
+            }
+            other => other,
+        }),
     }
+}
+
+/// How alike two names are, from 0 to 1.
+fn alike(name: &str, other: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(name, &other.to_lowercase())
 }
 
 impl ModelTable {
@@ -173,14 +186,10 @@ impl ModelTable {
         let name = name.to_lowercase();
         let bare = name.split_once('/').map_or(name.as_str(), |(_, bare)| bare);
         let score = |model: &Model| {
-            let alike = |other: &str| {
-                let other = other.to_lowercase();
-                let whole = strsim::normalized_damerau_levenshtein(&name, &other);
-                whole.max(strsim::normalized_damerau_levenshtein(bare, &other))
-            };
-            let full = alike(&model.full_name());
+            let closest = |other: &str| alike(&name, other).max(alike(bare, other));
+            let full = closest(&model.full_name());
             let names = model.aliases.iter().chain([&model.id]);
-            names.map(|other| alike(other)).fold(full, f64::max)
+            names.map(|other| closest(other)).fold(full, f64::max)
         };
         let is_other = |model: &Model| !MAKERS.contains(&model.provider.as_str());
         let mut scored: Vec<(f64, &Model)> = self

@@ -1,4 +1,4 @@
-//! How fast the loop is where it matters: counting, whole runs, sweeps.
+//! How fast the loop is where it matters: counting, the step machine, whole runs.
 //!
 //! `benches/README.md` says what each number means.
 
@@ -7,18 +7,17 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use loopmeter::clock::{Signal, VirtualClock};
-use loopmeter::experiment::{Execution, Experiments, Host};
-use loopmeter::message::to_json;
+use loopmeter::event::Metering;
+use loopmeter::message::{FinishReason, Message, Usage, to_json};
 use loopmeter::pricing::{CHAPTER_PRICE, Price, PriceList};
-use loopmeter::provider::Scripted;
+use loopmeter::provider::{Reply, Scripted};
 use loopmeter::run::policy::StopCondition;
-use loopmeter::run::{Harness, Machine, RunSettings, RunState, Watchers, drive};
-use loopmeter::scenario::Scenario;
+use loopmeter::run::{Harness, Machine, Need, RunSettings, RunState, Watchers, drive};
+use loopmeter::scenario::{Said, Scenario};
 use loopmeter::tokens::{RunningCount, count};
 use loopmeter::tools::{Catalog, Template, Workspace};
 use loopmeter::world;
@@ -83,38 +82,65 @@ fn runs(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The ten thousand cells of `experiments/examples/sweep-10k.toml`, rows made and dropped.
-fn sweep(criterion: &mut Criterion) {
-    let file: PathBuf =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/examples/sweep-10k.toml");
-    let experiments = Experiments::load(&[file]).expect("the example is read by a test");
-    let experiment = experiments.iter().next().expect("one experiment");
-    let host = Host::here();
-    let mut group = criterion.benchmark_group("sweep");
-    group.sample_size(10).sampling_mode(SamplingMode::Flat);
-    group.throughput(Throughput::Elements(experiment.runs()));
-    for jobs in [1, 2] {
-        group.bench_function(format!("10,000 cells, {jobs} at a time"), |b| {
-            b.iter(|| {
-                let execution = Execution {
-                    jobs,
-                    host: &host,
-                    progress: &mut |_| (),
-                    stop: &|| false,
-                };
-                let mut rows = 0_usize;
-                let taken =
-                    experiment.execute::<std::convert::Infallible>(execution, &mut |cell| {
-                        rows += 1 + black_box(cell).turns.len();
-                        Ok(())
-                    });
-                taken.expect("every cell runs");
-                rows
-            });
-        });
+/// What the model said and the tools answered in a run, in order: all that its machine is told.
+fn told(state: &RunState) -> (Vec<Reply>, Vec<String>) {
+    let (mut replies, mut results) = (Vec::new(), Vec::new());
+    for message in &state.messages {
+        match message {
+            Message::Assistant {
+                content,
+                tool_calls,
+            } => replies.push(Reply {
+                message: Some(Said {
+                    content: content.clone(),
+                    tool_calls: tool_calls.clone(),
+                }),
+                finish: Some(FinishReason::ToolCalls),
+                usage: Usage::default(),
+                metering: Metering::reported(Usage::default()),
+            }),
+            Message::Tool { content, .. } => results.push(content.clone()),
+            Message::System { .. } | Message::User { .. } => (),
+        }
     }
+    (replies, results)
+}
+
+/// The step machine alone: nobody is asked and nothing is executed.
+fn machine(criterion: &mut Criterion) {
+    const TURNS: u32 = 1_000;
+    let catalog = Catalog::chapter();
+    let (replies, results) = told(&run(&scenario("runaway"), &catalog, TURNS));
+    let now = std::time::Duration::ZERO;
+    let mut group = criterion.benchmark_group("machine");
+    group.throughput(Throughput::Elements(u64::from(TURNS)));
+    group.bench_function("runaway, told what happens", |b| {
+        b.iter(|| {
+            let settings =
+                RunSettings::new(PRICE.clone()).stop_when(StopCondition::MaxTurns { turns: TURNS });
+            let state = RunState::new("bench", settings, world::SYSTEM, world::USER);
+            let mut machine = Machine::new(state, &catalog);
+            let (mut replies, mut results) = (replies.iter().cloned(), results.iter().cloned());
+            loop {
+                match machine.next(now) {
+                    Need::Nothing => break,
+                    Need::Reply { .. } => {
+                        machine.on_request();
+                        machine.on_reply(replies.next().expect("one for each turn"), now);
+                    }
+                    Need::Tool { call, .. } => {
+                        machine.on_tool_start(&call);
+                        let result = results.next().expect("one for each call");
+                        machine.on_tool(&call, Ok(result), now);
+                    }
+                }
+                black_box(machine.take_events());
+            }
+            machine.into_state()
+        });
+    });
     group.finish();
 }
 
-criterion_group!(benches, counting, runs, sweep);
+criterion_group!(benches, counting, machine, runs);
 criterion_main!(benches);

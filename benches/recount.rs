@@ -1,9 +1,9 @@
 //! The bill of a 1,000-turn runaway, counted as it grows and recounted whole for every request.
 //!
-//! The recount alone takes most of a minute an iteration, so this is a bench of its own.
+//! A recount by tiktoken-rs takes most of a minute an iteration, so this is a bench of its own.
 
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
-use loopmeter::message::{Message, ToolCall};
+use loopmeter::message::{Message, ToolCall, to_json};
 use loopmeter::tokens::{RunningCount, count_messages};
 use loopmeter::world;
 
@@ -42,6 +42,7 @@ fn transcript() -> Vec<Message> {
 
 fn recount(criterion: &mut Criterion) {
     let messages = transcript();
+    let ends: Vec<_> = (2..messages.len()).step_by(2).collect();
     let mut group = criterion.benchmark_group("1,000 requests");
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
     group.bench_function("incremental", |b| {
@@ -55,12 +56,17 @@ fn recount(criterion: &mut Criterion) {
         });
     });
     group.bench_function("full recount", |b| {
-        let ends: Vec<_> = (2..messages.len()).step_by(2).collect();
         b.iter(|| {
             ends.iter()
                 .map(|&end| count_messages(&messages[..end]))
                 .sum::<u64>()
         });
+    });
+    // Its text is the definition, and its crate what most people count with.
+    group.bench_function("full recount, tiktoken-rs", |b| {
+        let encoding = tiktoken_rs::o200k_base_singleton();
+        let count = |end| encoding.count_ordinary(&to_json(&messages[..end]));
+        b.iter(|| ends.iter().map(|&end| count(end)).sum::<usize>());
     });
     group.finish();
 }

@@ -1,7 +1,7 @@
 //! Files that are never seen half-written: written beside, synced, renamed into place.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -175,21 +175,32 @@ impl AtomicFile {
     /// # Errors
     /// [`WriteError`]; what stood there before still stands.
     pub fn commit(self) -> Result<Commit, WriteError> {
-        let path = self.path;
+        let path = self.path.clone();
+        self.commit_as(&path)
+    }
+
+    /// Puts the file into another place than it was begun for, durably; makes its folder if need
+    /// be.
+    ///
+    /// # Errors
+    /// [`WriteError`]; what stood there before still stands.
+    pub fn commit_as(self, path: &Path) -> Result<Commit, WriteError> {
+        let folder = folder_of(path);
+        let _made = NewFolders::make(folder).map_err(|error| folder_error(folder, error))?;
         // Kept until the file is in its place: they are empty no more then.
         let _folders = self.folders;
         let temporary = self
             .temporary
             .into_inner()
-            .map_err(|error| at(&path)(error.into_error()))?;
-        if same_bytes(temporary.path(), &path) {
+            .map_err(|error| at(path)(error.into_error()))?;
+        if same_bytes(temporary.path(), path) {
             return Ok(Commit::Unchanged);
         }
-        temporary.as_file().sync_all().map_err(at(&path))?;
+        temporary.as_file().sync_all().map_err(at(path))?;
         temporary
-            .persist(&path)
-            .map_err(|error| at(&path)(error.error))?;
-        sync_folder(folder_of(&path)).map_err(at(&path))?;
+            .persist(path)
+            .map_err(|error| at(path)(error.error))?;
+        sync_folder(folder).map_err(at(path))?;
         Ok(Commit::Written)
     }
 }
@@ -240,11 +251,21 @@ fn same_bytes(one: &Path, other: &Path) -> bool {
     if length(&one).is_none() || length(&one) != length(&other) {
         return false;
     }
-    // Of equal length, so the files differ only where a pair of bytes does.
-    let mut pairs = BufReader::new(one)
-        .bytes()
-        .zip(BufReader::new(other).bytes());
-    pairs.all(|pair| matches!(pair, (Ok(a), Ok(b)) if a == b))
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (Ok(a), Ok(b)) = (one.fill_buf(), other.fill_buf()) else {
+            return false;
+        };
+        let both = a.len().min(b.len());
+        if a[..both] != b[..both] {
+            return false;
+        }
+        if both == 0 {
+            return a.is_empty() && b.is_empty();
+        }
+        one.consume(both);
+        other.consume(both);
+    }
 }
 
 /// Makes a rename in a folder durable.

@@ -38,7 +38,8 @@
 //! The modules, bottom first; each imports only earlier ones: [`money`], [`clock`], [`message`],
 //! [`event`], [`files`], [`document`], [`world`] → [`tokens`], [`pricing`], [`scenario`],
 //! [`tools`] → [`provider`] → [`run`] → [`trace`], [`store`] → the
-//! laboratory (feature `cli`): `results` → `experiment` → `lab` → `report` → `cli`.
+//! laboratory (feature `cli`): `record` → `results` → `whatif` → `experiment` → `lab` → `report`
+//! → `cli`.
 
 pub mod clock;
 pub mod document;
@@ -67,8 +68,12 @@ pub mod meter;
 #[cfg(feature = "cli")]
 pub mod probe;
 #[cfg(feature = "cli")]
+pub mod record;
+#[cfg(feature = "cli")]
 pub mod report;
 #[cfg(feature = "cli")]
 pub mod results;
 #[cfg(feature = "cli")]
 pub mod server;
+#[cfg(feature = "cli")]
+pub mod whatif;

@@ -3,13 +3,16 @@
 
 mod agent;
 mod check;
+mod columnar;
 mod endpoint;
 mod environment;
 mod exit;
 mod list;
+mod merge;
 mod meter;
 mod output;
 mod plots;
+mod prices;
 mod probe;
 mod progress;
 mod prose;
@@ -20,8 +23,11 @@ mod run;
 mod schema;
 mod select;
 mod serve;
+mod shard;
 mod signals;
+mod spending;
 mod tables;
+mod whatif;
 
 use std::process::ExitCode;
 
@@ -42,6 +48,9 @@ enum Verb {
     /// Run experiments and write their rows, tables, plots and claims
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArgs),
+    /// Join the shards of a sweep into what one run would have written
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(merge::MergeArgs),
     /// Run again, and say what differs from what is committed
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
@@ -68,7 +77,11 @@ enum Verb {
     /// Run somebody's agent through a battery of checks, and print its report card
     #[command(after_help = probe::EXAMPLES)]
     Probe(Box<probe::ProbeArgs>),
+    /// Replay recorded runs under other limits: what would they have saved, and what lost?
+    #[command(after_help = whatif::EXAMPLES)]
+    Whatif(Box<whatif::WhatifArgs>),
     /// List experiments, scenarios, locales or prices
+    #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
     Schema(schema::SchemaArgs),
@@ -79,6 +92,7 @@ enum Verb {
 const EXAMPLES: &str = "\
 Examples:
   loopmeter run                           # the whole chapter: every table, every number checked
+  loopmeter run sweep.toml --shard 2/8    # an eighth of a sweep; `loopmeter merge` joins them
   loopmeter check                         # are the committed results still true?
   loopmeter tables --locale all           # the tables in every language
   loopmeter plots --locale all            # the plots in every language
@@ -87,6 +101,7 @@ Examples:
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
   loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
+  loopmeter whatif --max-turns 5..30 runs.jsonl   # recorded runs under other limits
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -106,6 +121,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
         Verb::Run(args) => run::run(&args),
+        Verb::Merge(args) => merge::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Tables(args) => tables::run(&args),
         Verb::Plots(args) => plots::run(&args),
@@ -115,6 +131,7 @@ pub fn main() -> ExitCode {
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),
         Verb::Probe(args) => probe::run(&args),
+        Verb::Whatif(args) => whatif::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

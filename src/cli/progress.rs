@@ -26,7 +26,12 @@ impl Progress {
 
     /// Shows that `done` runs of `experiment` are done.
     pub(super) fn show(&self, experiment: &Experiment, done: u64) {
-        self.bar.set_length(experiment.runs());
+        self.show_of(experiment, (done, experiment.runs()));
+    }
+
+    /// Shows that `done` of `all` runs of a part of `experiment` are done.
+    pub(super) fn show_of(&self, experiment: &Experiment, (done, all): (u64, u64)) {
+        self.bar.set_length(all);
         self.bar.set_message(experiment.name().to_owned());
         self.bar.set_position(done);
     }

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::columnar::Columnar;
 use super::exit::{Exit, Failure};
 use super::output::{self, counted};
 use super::progress::Progress;
 use super::select::{Jobs, Selection};
+use super::shard::{self, Part};
 use super::signals::Interrupt;
+use super::spending::{self, Spending};
 use crate::experiment::{Experiment, Host};
-use crate::lab::{Lab, LabError, Published, Reading, publish};
+use crate::lab::{Lab, Published, Reading, publish_within};
 use crate::report::plot;
 use crate::results::claims::Verdict;
 
@@ -19,7 +22,10 @@ Examples:
   loopmeter run                                  # every experiment in virtual time, into results/
   loopmeter run --only turn-cap                  # one of them
   loopmeter run my/experiment.toml --out /tmp/x  # one of your own
-  loopmeter run --only cancel-real               # one on the real clock";
+  loopmeter run --only cancel-real               # one on the real clock
+  loopmeter run --only local-model --dry-run     # what a real model would be paid, at most
+  loopmeter run --only local-model --max-spend 2 # and no more than two dollars of it
+  loopmeter run my/sweep.toml --shard 2/8        # one of eight parts; `loopmeter merge` joins them";
 
 /// `loopmeter run`.
 #[derive(Debug, Args)]
@@ -31,14 +37,20 @@ pub(super) struct RunArgs {
     out: PathBuf,
     #[command(flatten)]
     jobs: Jobs,
+    #[command(flatten)]
+    spending: Spending,
     /// Print the closing summary only, not the tables and claims
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    part: Part,
+    #[command(flatten)]
+    columnar: Columnar,
 }
 
 /// What was done, in numbers.
 #[derive(Default)]
-struct Tally {
+pub(super) struct Tally {
     experiments: u64,
     cells: u64,
     held: usize,
@@ -50,7 +62,14 @@ struct Tally {
 /// Does what `args` ask for.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut selected = args.selection.load()?;
+    if args.spending.is_dry() {
+        return args.spending.forecast(&selected, &args.out);
+    }
     selected.give_endpoint()?;
+    if let Some(shard) = args.part.shard(&selected)? {
+        return shard::run(shard, &selected, (&args.out, args.jobs.count()));
+    }
+    let mut purse = args.spending.purse(&selected)?;
     let host = Host::here();
     let interrupt = Interrupt::listen();
     let progress = Progress::new();
@@ -69,31 +88,29 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             draw: &plot::committed,
             stop: &|| interrupt.is_requested(),
         };
-        let published = publish(experiment, &mut lab);
+        let published = publish_within(experiment, &mut lab, purse.as_mut());
         progress.clear();
         let published = match published {
-            Err(LabError::Stopped { done, all }) => {
-                let name = experiment.name();
-                output::note(format_args!("stopped in {name} after {done} of {all} runs"));
-                return Ok(Exit::Stopped);
-            }
-            Err(error) => return Err(Failure::could_not_do(&error)),
             Ok(published) => published,
+            Err(error) => {
+                let partial = purse.map(|_| lab.partial_folder(experiment));
+                return spending::ended(&error, experiment.name(), partial.as_deref());
+            }
         };
+        args.columnar.write(experiment, &args.out)?;
         tally.count(experiment, &published);
         if let (false, Some(reading)) = (args.quiet, &published.reading) {
             print(experiment, reading)?;
         }
     }
-    tally.print(&args.out)?;
-    Ok(if tally.broken == 0 {
-        Exit::Fine
-    } else {
-        Exit::DoesNotHold
-    })
+    let ended = tally.finish(&args.out)?;
+    if let Some(purse) = purse {
+        output::line(format_args!("spent {purse}"))?;
+    }
+    Ok(ended)
 }
 
-fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
+pub(super) fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
     output::line(format_args!(
         "# {} ({})\n",
         experiment.title(),
@@ -117,7 +134,7 @@ fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {
 }
 
 impl Tally {
-    fn count(&mut self, experiment: &Experiment, published: &Published) {
+    pub(super) fn count(&mut self, experiment: &Experiment, published: &Published) {
         self.experiments += 1;
         self.cells += experiment.sweep().len();
         for claim in published.reading.iter().flat_map(|reading| &reading.claims) {
@@ -127,6 +144,15 @@ impl Tally {
                 Verdict::NotHeld | Verdict::Broken(_) => self.broken += 1,
             }
         }
+    }
+
+    /// Prints the sum of it, and says whether all claims hold.
+    pub(super) fn finish(&self, out: &Path) -> Result<Exit, Failure> {
+        self.print(out)?;
+        Ok(match self.broken {
+            0 => Exit::Fine,
+            _ => Exit::DoesNotHold,
+        })
     }
 
     fn print(&self, out: &Path) -> Result<(), Failure> {

@@ -1,19 +1,26 @@
 //! Runs the cells of an experiment, many at a time, and hands out their rows in cell order.
 //!
-//! Cells are taken in chunks: those of one chunk run side by side, their rows leave in order, and
-//! no more than one chunk is in memory.
+//! Cells are taken in chunks: those of one chunk run side by side, their rows leave in order. In
+//! virtual time the rows of one chunk leave while the next one runs, so no more than three chunks
+//! are in memory: one running, one waiting, one leaving.
+
+use std::ops::Range;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use rayon::prelude::*;
 
 use super::Experiment;
+use super::forecast::Missing;
 use super::harness::{CommandHarness, Harness};
 use super::host::Host;
 use super::live::{CellRunError, Venue};
 use super::seam::RealModel;
 use super::settings::Settings;
+use super::spend::Spent;
 use super::sweep::{Cell, CellError};
 use crate::clock::ClockKind;
 use crate::meter;
+use crate::money::PicoUsd;
 use crate::results::{Cell as Printed, Column, Kind};
 use crate::tokens;
 
@@ -62,6 +69,17 @@ pub enum ExecuteError<E> {
     /// The rows could not be taken.
     #[error("{0}")]
     Sink(E),
+    /// The next run does not fit into what may be spent.
+    #[error("{0}")]
+    Spent(Box<Spent>),
+    /// Nobody knows what the next run can cost.
+    #[error("cell `{cell}` has no bound on its bill: {missing}")]
+    Unbounded {
+        /// What the cell is called.
+        cell: String,
+        /// What would bound it.
+        missing: Missing,
+    },
     /// Somebody stopped it.
     #[error("stopped after {done} of {all} runs")]
     Stopped {
@@ -130,16 +148,39 @@ impl Experiment {
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
+        let every = 0..self.sweep.len();
+        self.execute_cells(&[every], execution, sink)
+    }
+
+    /// Runs the cells of these ranges of indices, in this order, as [`Experiment::execute`] runs
+    /// all of them.
+    ///
+    /// # Errors
+    /// [`ExecuteError`]; there is no run of a cell beyond the last one.
+    pub fn execute_cells<E>(
+        &self,
+        cells: &[Range<u64>],
+        execution: Execution<'_>,
+        sink: Sink<'_, E>,
+    ) -> Result<(), ExecuteError<E>> {
+        let repeat = u64::from(self.repeat);
+        let of_cell = |index: u64| index.saturating_mul(repeat);
+        let ranges = cells.iter();
+        let runs = Runs(
+            ranges
+                .map(|range| of_cell(range.start)..of_cell(range.end))
+                .collect(),
+        );
         match &self.harness {
-            Harness::InProcess => self.execute_many(execution, sink),
-            Harness::Command(command) => self.execute_commands(command, execution, sink),
+            Harness::InProcess => self.execute_many(&runs, execution, sink),
+            Harness::Command(command) => self.execute_commands((command, &runs), execution, sink),
         }
     }
 
     /// Runs commands one after the other, so that none disturbs another.
     fn execute_commands<E>(
         &self,
-        command: &CommandHarness,
+        (command, runs): (&CommandHarness, &Runs),
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
@@ -149,9 +190,9 @@ impl Experiment {
             stop,
             ..
         } = execution;
-        let all = self.runs();
-        for done in 0..all {
-            let rows = self.run_command(command, done, (host, stop))?;
+        let all = runs.count();
+        for (done, run) in (0..).zip(runs.0.iter().cloned().flatten()) {
+            let rows = self.run_command(command, run, (host, stop))?;
             let rows = rows.ok_or(ExecuteError::Stopped { done, all })?;
             sink(rows).map_err(ExecuteError::Sink)?;
             progress(done + 1);
@@ -181,6 +222,7 @@ impl Experiment {
 
     fn execute_many<E>(
         &self,
+        runs: &Runs,
         execution: Execution<'_>,
         sink: Sink<'_, E>,
     ) -> Result<(), ExecuteError<E>> {
@@ -190,41 +232,53 @@ impl Experiment {
             progress,
             stop,
         } = execution;
-        let jobs = match self.clock {
-            ClockKind::Virtual => {
-                let runs = usize::try_from(self.runs()).unwrap_or(usize::MAX);
-                jobs.clamp(1, runs.max(1))
-            }
-            ClockKind::Real => 1,
-        };
+        let all = runs.count();
+        let jobs = self.side_by_side(jobs, all);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let venue = Venue::prepare(self, stop)?;
         self.warm_up(&venue, host)?;
-        let (all, chunk) = (self.runs(), self.chunk_length(jobs));
         let mut done = 0;
-        while done < all {
-            let end = done.saturating_add(chunk).min(all);
-            let rows: Vec<_> = pool.install(|| {
-                (done..end)
-                    .into_par_iter()
-                    .map(|run| self.run_one(run, &venue, host))
-                    .collect()
-            });
+        let mut take = |rows: Chunk| {
             if stop() {
                 return Err(ExecuteError::Stopped { done, all });
             }
             for rows in rows {
                 sink(rows?).map_err(ExecuteError::Sink)?;
+                done += 1;
             }
-            done = end;
             progress(done);
+            Ok(())
+        };
+        let chunks = runs.chunks(self.chunk_length(jobs));
+        let run_chunk = |chunk: Range<u64>| -> Chunk {
+            let runs = chunk.into_par_iter();
+            runs.map(|run| self.run_one(run, &venue, host)).collect()
+        };
+        match self.clock {
+            ClockKind::Virtual => pool.in_place_scope(|scope| {
+                let (finished, rows) = sync_channel(1);
+                scope.spawn(move |_| run_ahead(chunks, &run_chunk, &finished));
+                rows.into_iter().try_for_each(&mut take)
+            }),
+            // Rows that are written while a run is timed would disturb it.
+            ClockKind::Real => {
+                let mut chunks = chunks;
+                chunks.try_for_each(|chunk| take(pool.install(|| run_chunk(chunk))))
+            }
         }
-        Ok(())
+    }
+
+    /// How many of `all` runs go side by side where `jobs` are wanted: on the real clock, one.
+    pub(super) fn side_by_side(&self, jobs: usize, all: u64) -> usize {
+        match self.clock {
+            ClockKind::Virtual => jobs.clamp(1, usize::try_from(all).unwrap_or(usize::MAX).max(1)),
+            ClockKind::Real => 1,
+        }
     }
 
     /// The first run of a process loads what later ones find loaded, which is nobody's time. A
     /// real model is not asked for nothing: there only the tokenizer is loaded.
-    fn warm_up(&self, venue: &Venue<'_>, host: &Host) -> Result<(), RunError> {
+    pub(super) fn warm_up(&self, venue: &Venue<'_>, host: &Host) -> Result<(), RunError> {
         match (self.clock, self.needs_endpoint()) {
             (ClockKind::Virtual, _) => Ok(()),
             (ClockKind::Real, false) => match self.run_one(0, venue, host) {
@@ -240,7 +294,7 @@ impl Experiment {
     }
 
     /// How many runs there are between two reports of progress: on the real clock, one.
-    fn chunk_length(&self, jobs: usize) -> u64 {
+    pub(super) fn chunk_length(&self, jobs: usize) -> u64 {
         match self.clock {
             ClockKind::Virtual => {
                 u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
@@ -249,17 +303,32 @@ impl Experiment {
         }
     }
 
+    /// The index of the cell of the n-th run.
+    pub(super) fn cell_of(&self, run: u64) -> u64 {
+        run / u64::from(self.repeat.max(1))
+    }
+
     /// The n-th run.
     fn run_at(&self, run: u64) -> Result<Run, RunError> {
         let repeat = u64::from(self.repeat.max(1));
         Ok(Run {
-            cell: self.sweep.cell(run / repeat)?,
+            cell: self.sweep.cell(self.cell_of(run))?,
             sample: run % repeat + 1,
         })
     }
 
     /// The rows of the n-th run.
     fn run_one(&self, run: u64, venue: &Venue<'_>, host: &Host) -> Result<CellRows, RunError> {
+        self.run_billed(run, venue, host).map(|(rows, _)| rows)
+    }
+
+    /// The rows of the n-th run, and what it cost.
+    pub(super) fn run_billed(
+        &self,
+        run: u64,
+        venue: &Venue<'_>,
+        host: &Host,
+    ) -> Result<(CellRows, PicoUsd), RunError> {
         let run = self.run_at(run)?;
         let id = &run.cell.id;
         let run_id = format!("{}/{id}", self.name);
@@ -271,8 +340,9 @@ impl Experiment {
             })?;
         let values = measured.cell_values(&self.presence);
         let turns: Vec<_> = measured.turn_values(&self.presence).collect();
+        let cost = measured.bill();
         drop(measured);
-        Ok(self.rows(run, host, values, turns))
+        Ok((self.rows(run, host, values, turns), cost))
     }
 
     /// What was measured of a run, behind what tells it from other runs.
@@ -336,6 +406,45 @@ impl Experiment {
         let model = given.map(|given| given.endpoint.model().to_owned());
         let server = given.and_then(|given| given.server.clone());
         vec![model.into(), server.into()]
+    }
+}
+
+/// What came of the runs of one chunk, in order.
+type Chunk = Vec<Result<CellRows, RunError>>;
+
+/// Runs one chunk after the other, until nobody takes what comes of them any more.
+fn run_ahead(
+    chunks: impl Iterator<Item = Range<u64>>,
+    run: &(impl Fn(Range<u64>) -> Chunk + Sync),
+    finished: &SyncSender<Chunk>,
+) {
+    for chunk in chunks {
+        if finished.send(run(chunk)).is_err() {
+            break;
+        }
+    }
+}
+
+/// Which runs, by their numbers among all runs of the experiment.
+struct Runs(Vec<Range<u64>>);
+
+impl Runs {
+    fn count(&self) -> u64 {
+        let lengths = self.0.iter().map(|range| range.end - range.start);
+        lengths.sum()
+    }
+
+    /// The ranges in pieces of at most `length` runs.
+    fn chunks(&self, length: u64) -> impl Iterator<Item = Range<u64>> + Send {
+        let length = length.max(1);
+        self.0.iter().flat_map(move |range| {
+            let pieces = (range.end - range.start).div_ceil(length);
+            let (start, end) = (range.start, range.end);
+            (0..pieces).map(move |piece| {
+                let from = start + piece * length;
+                from..from.saturating_add(length).min(end)
+            })
+        })
     }
 }
 

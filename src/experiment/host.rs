@@ -32,6 +32,14 @@ impl Host {
         }
     }
 
+    /// What this machine is called, where the system tells it. It is in no row, as the same
+    /// machine may be called anything.
+    #[must_use]
+    pub fn name() -> Option<String> {
+        let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+    }
+
     pub(super) fn columns() -> [Column; 3] {
         [
             Column::new("cpu_model", Kind::Text),

@@ -8,6 +8,7 @@ pub mod bare;
 mod claims;
 mod doubt;
 mod execute;
+mod forecast;
 mod format;
 mod harness;
 mod host;
@@ -25,6 +26,7 @@ mod resources;
 mod rules;
 mod seam;
 mod settings;
+mod spend;
 mod summary;
 mod sweep;
 mod wire_columns;
@@ -36,6 +38,7 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 
 pub use execute::{CellRows, ExecuteError, Execution, RunError, Sink, Stop};
+pub use forecast::{Expected, Forecast, Missing, Rehearsal, Worst};
 pub use format::{PlotKind, RowKind};
 pub use harness::{EnvValue, FaultLine};
 pub use host::Host;
@@ -47,6 +50,7 @@ pub use readout::{FitSpec, PlotSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
 pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
+pub use spend::{Purse, Spent};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
 use self::harness::Harness;
@@ -164,6 +168,15 @@ impl Experiment {
     /// Gives the cells a real model to ask.
     pub fn give_endpoint(&mut self, endpoint: ModelEndpoint) {
         self.real_model = RealModel::Given(Box::new(endpoint));
+    }
+
+    /// The real model that its cells ask, where they ask one and it was given.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        match &self.real_model {
+            RealModel::Given(given) => Some(given.endpoint.model()),
+            RealModel::NotAsked | RealModel::Missing => None,
+        }
     }
 
     /// Its cells.

@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use crate::clock::ClockKind;
-use crate::experiment::Experiment;
+use crate::experiment::{CellRows, Experiment, Purse};
 use crate::files::{Commit, write_file};
+use crate::lab::needed::Needed;
 use crate::lab::{
     CELLS, Draw, INPUTS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD,
     TURNS,
 };
-use crate::results::CsvFile;
+use crate::results::claims::{ClaimError, ClaimOutcome, Verdict};
 use crate::results::digest::{DIGESTS_FILE, write_digests};
+use crate::results::{CsvFile, RowSet};
 
 /// What was made.
 #[derive(Clone, Debug)]
@@ -27,18 +29,58 @@ pub struct Published {
 /// # Errors
 /// [`LabError`]; the files that were there before then stand as they were.
 pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, LabError> {
+    publish_within(experiment, lab, None)
+}
+
+/// The same, as far as a purse goes. Where the sweep is not run to its end, the rows so far are
+/// put into [`Lab::partial_folder`], and the results stand as they were.
+///
+/// # Errors
+/// [`LabError`]; [`LabError::Spent`] where a run does not fit into the purse any more.
+pub fn publish_within(
+    experiment: &Experiment,
+    lab: &mut Lab<'_>,
+    purse: Option<&mut Purse>,
+) -> Result<Published, LabError> {
     let folder = lab.folder(experiment);
     let mut cells = CsvFile::create(&folder.join(CELLS), experiment.cell_columns())?;
     let mut turns = CsvFile::create(&folder.join(TURNS), experiment.turn_columns())?;
-    lab.rows_of(experiment, &mut |rows| {
+    let mut take = |rows: CellRows| {
         cells.append(rows.cell)?;
         for turn in rows.turns {
             turns.append(turn)?;
         }
         Ok(())
-    })?;
-    let mut commits = vec![cells.commit()?, turns.commit()?];
-    let derived = derive(experiment, &folder, lab.draw)?;
+    };
+    let is_paid = purse.is_some();
+    let ran = match purse {
+        Some(purse) => lab.rows_within(purse, experiment, &mut take),
+        None => lab.rows_of(experiment, &mut take),
+    };
+    if let Err(error) = ran {
+        // Rows that were paid for are not thrown away, whatever ended the sweep.
+        if is_paid {
+            let partial = lab.partial_folder(experiment);
+            cells.commit_as(&partial.join(CELLS))?;
+            turns.commit_as(&partial.join(TURNS))?;
+        }
+        return Err(error);
+    }
+    finish(
+        experiment,
+        (&folder, lab.draw),
+        [cells.commit()?, turns.commit()?],
+    )
+}
+
+/// Makes what follows from the rows that were just put into `folder`.
+pub(super) fn finish(
+    experiment: &Experiment,
+    (folder, draw): (&Path, Draw<'_>),
+    rows: [Commit; 2],
+) -> Result<Published, LabError> {
+    let mut commits = rows.to_vec();
+    let derived = derive(experiment, folder, draw)?;
     commits.extend(derived.commits);
     let written = commits.contains(&Commit::Written);
     let changed = if written {
@@ -108,6 +150,26 @@ fn read_back(
     if !asks && readout.claims.is_empty() {
         return Ok(None);
     }
-    let rows = Measured::read(experiment, folder)?;
-    Ok(Some(Reading::of(experiment, &rows, draw)?))
+    // A plot is of all rows; nobody draws a million.
+    if readout.plot.is_some() {
+        let measured = Measured::read(experiment, folder)?;
+        return Ok(Some(Reading::of(experiment, &measured, draw)?));
+    }
+    let needed = Needed::of(experiment);
+    let read = |file: &str, columns: &[_], wanted: &_| {
+        RowSet::read_wanted(&folder.join(file), columns, wanted)
+    };
+    let measured = Measured {
+        cells: read(CELLS, &experiment.cell_columns(), &needed.cells)?,
+        turns: read(TURNS, &experiment.turn_columns(), &needed.turns)?,
+    };
+    let reading = Reading::of(experiment, &measured, draw)?;
+    // What is said of a filter that leaves no row lists the values that other rows have.
+    let finds_none =
+        |claim: &ClaimOutcome| matches!(&claim.verdict, Verdict::Broken(ClaimError::NoRow { .. }));
+    if reading.claims.iter().any(finds_none) {
+        let measured = Measured::read(experiment, folder)?;
+        return Ok(Some(Reading::of(experiment, &measured, draw)?));
+    }
+    Ok(Some(reading))
 }

@@ -102,8 +102,10 @@ impl Kind {
         match (self, cell) {
             (_, Cell::Missing) => Ok(Cell::Missing),
             (_, Cell::Text(text)) if text.is_empty() => Ok(Cell::Missing),
+            (Self::Text, cell @ Cell::Text(_))
+            | (Self::Flag, cell @ Cell::Flag(_))
+            | (Self::Usd, cell @ Cell::Usd(_)) => Ok(cell),
             (Self::Text, cell) => Ok(Cell::Text(cell.to_string())),
-            (Self::Flag, cell @ Cell::Flag(_)) | (Self::Usd, cell @ Cell::Usd(_)) => Ok(cell),
             (Self::Flag | Self::Usd, cell) => Err(self.refuse(cell.to_string())),
             (_, cell @ Cell::Integer(_)) => Ok(cell),
             (_, Cell::Decimal(value)) => Ok(Cell::number(value)),

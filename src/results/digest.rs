@@ -177,7 +177,7 @@ fn visible_files(folder: &Path) -> io::Result<Vec<String>> {
 /// [`DigestError::Read`] if it cannot be read.
 pub fn digest_of(path: &Path) -> Result<String, DigestError> {
     let mut file = File::open(path).map_err(reading(path))?;
-    let mut hasher = Sha256::new();
+    let mut hasher = Hasher::default();
     let mut buffer = [0; 8_192];
     loop {
         match file.read(&mut buffer).map_err(reading(path))? {
@@ -185,7 +185,30 @@ pub fn digest_of(path: &Path) -> Result<String, DigestError> {
             read => hasher.update(&buffer[..read]),
         }
     }
-    Ok(hex(hasher.finalize().iter()))
+    Ok(hasher.finish())
+}
+
+/// A digest of bytes that come piece by piece.
+#[derive(Clone, Debug, Default)]
+pub struct Hasher(Sha256);
+
+impl Hasher {
+    /// Adds the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The SHA-256 of all of them in lowercase hexadecimal digits.
+    #[must_use]
+    pub fn finish(self) -> String {
+        hex(self.0.finalize().iter())
+    }
+}
+
+/// The SHA-256 of some bytes, in lowercase hexadecimal digits.
+#[must_use]
+pub fn digest_of_bytes(bytes: &[u8]) -> String {
+    hex(Sha256::digest(bytes).iter())
 }
 
 /// How many bytes of a digest are printed where it stands for a text among others: enough that

@@ -20,6 +20,7 @@ mod shown;
 pub mod stats;
 pub mod summary;
 mod table;
+mod wanted;
 mod write;
 
 pub use cell::{Cell, Kind, NotOfKind};
@@ -31,6 +32,7 @@ pub use read::{ReadError, ReadProblem, Schema};
 pub use rows::{Column, RowSet, RowsError, UnknownColumn};
 pub use shown::{Align, Clocked, Direction, Shown, Wording, Words};
 pub use table::{Show, Table, TableColumn, TableError, TableSpec};
+pub use wanted::{Wanted, each_row};
 pub use write::CsvFile;
 
 pub use crate::files::{AtomicFile, Commit, WriteError, WriteProblem, write_file};

@@ -102,7 +102,7 @@ impl RowSet {
     }
 }
 
-fn at(name: &str, line: Option<u64>) -> impl FnOnce(ReadProblem) -> ReadError {
+pub(super) fn at(name: &str, line: Option<u64>) -> impl FnOnce(ReadProblem) -> ReadError {
     let name = name.to_owned();
     move |problem| ReadError {
         name,
@@ -111,14 +111,34 @@ fn at(name: &str, line: Option<u64>) -> impl FnOnce(ReadProblem) -> ReadError {
     }
 }
 
+/// Checks that a header is exactly these columns.
+pub(super) fn check_columns(
+    header: &csv::StringRecord,
+    columns: &[Column],
+) -> Result<(), ReadProblem> {
+    let expected = columns.iter().map(|column| column.name.as_str());
+    if header.iter().eq(expected.clone()) {
+        return Ok(());
+    }
+    Err(ReadProblem::Header {
+        expected: expected.collect::<Vec<_>>().join(","),
+        found: header.iter().collect::<Vec<_>>().join(","),
+    })
+}
+
 fn parse_row(columns: &[Column], record: &csv::StringRecord) -> Result<Vec<Cell>, RowsError> {
-    let cells = columns.iter().zip(record).map(|(column, text)| {
-        column.kind.parse(text).map_err(|problem| RowsError::Cell {
-            column: column.name.clone(),
-            problem,
-        })
-    });
-    cells.collect()
+    let cells = columns.iter().zip(record);
+    cells
+        .map(|(column, text)| parse_cell(column, text))
+        .collect()
+}
+
+pub(super) fn parse_cell(column: &Column, text: &str) -> Result<Cell, RowsError> {
+    let cell = column.kind.parse(text);
+    cell.map_err(|problem| RowsError::Cell {
+        column: column.name.clone(),
+        problem,
+    })
 }
 
 /// A CSV file before its cells have kinds.
@@ -147,14 +167,8 @@ impl Texts {
 
     fn columns(&self, schema: Schema<'_>) -> Result<Vec<Column>, ReadProblem> {
         if let Schema::Given(columns) = schema {
-            let expected = columns.iter().map(|column| column.name.as_str());
-            if self.header.iter().eq(expected.clone()) {
-                return Ok(columns.to_vec());
-            }
-            return Err(ReadProblem::Header {
-                expected: expected.collect::<Vec<_>>().join(","),
-                found: self.header.iter().collect::<Vec<_>>().join(","),
-            });
+            check_columns(&self.header, columns)?;
+            return Ok(columns.to_vec());
         }
         let named = self.header.iter().enumerate().map(|(index, name)| {
             let kind = match schema {
@@ -195,7 +209,7 @@ fn is_canonical_decimal(text: &str) -> bool {
     parse_decimal(text).is_some_and(|number| number.to_string() == text)
 }
 
-fn from_csv(name: &str, error: csv::Error) -> ReadError {
+pub(super) fn from_csv(name: &str, error: csv::Error) -> ReadError {
     let line = error.position().map(csv::Position::line);
     let problem = match error.into_kind() {
         csv::ErrorKind::Io(error) => ReadProblem::Io(error),

@@ -1,5 +1,6 @@
 //! CSV files written row by row, which appear under their name when they are complete.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ pub struct CsvFile {
     columns: Vec<Column>,
     csv: csv::Writer<AtomicFile>,
     path: PathBuf,
+    /// Where a cell is printed before it is written: rows are many.
+    text: String,
 }
 
 impl CsvFile {
@@ -29,6 +32,7 @@ impl CsvFile {
             columns,
             csv,
             path: path.to_owned(),
+            text: String::new(),
         })
     }
 
@@ -39,9 +43,18 @@ impl CsvFile {
     pub fn append(&mut self, cells: Vec<Cell>) -> Result<(), WriteError> {
         let cells =
             admit_row(&self.columns, cells).map_err(|error| at(&self.path)(misfit(error)))?;
-        let record = cells.iter().map(Cell::to_string);
-        let written = self.csv.write_record(record);
-        written.map_err(|error| at(&self.path)(io::Error::from(error)))
+        self.write(&cells)
+            .map_err(|error| at(&self.path)(io::Error::from(error)))
+    }
+
+    fn write(&mut self, cells: &[Cell]) -> csv::Result<()> {
+        for cell in cells {
+            self.text.clear();
+            // Writing to a text does not fail.
+            let _ = write!(self.text, "{cell}");
+            self.csv.write_field(&self.text)?;
+        }
+        self.csv.write_record(None::<&[u8]>)
     }
 
     /// Puts the file into its place, durably.
@@ -49,10 +62,18 @@ impl CsvFile {
     /// # Errors
     /// [`WriteError`]; what stood there before still stands.
     pub fn commit(self) -> Result<Commit, WriteError> {
-        let path = self.path;
+        let path = self.path.clone();
+        self.commit_as(&path)
+    }
+
+    /// Puts the file into another place than it was begun for, durably.
+    ///
+    /// # Errors
+    /// [`WriteError`]; what stood there before still stands.
+    pub fn commit_as(self, path: &Path) -> Result<Commit, WriteError> {
         let file = self.csv.into_inner();
-        let file = file.map_err(|error| at(&path)(io::Error::from(error.error().kind())))?;
-        file.commit()
+        let file = file.map_err(|error| at(path)(io::Error::from(error.error().kind())))?;
+        file.commit_as(path)
     }
 }
 

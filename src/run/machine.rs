@@ -61,6 +61,8 @@ pub struct Machine<'a> {
     index: TranscriptIndex,
     catalog: &'a Catalog,
     tools_tokens: u64,
+    /// The tokens of each turn's request, where they were counted before.
+    prompts: &'a [u64],
     custom: BTreeMap<String, CustomStop<'a>>,
     events: Vec<Event>,
 }
@@ -76,6 +78,7 @@ impl<'a> Machine<'a> {
             index,
             catalog,
             tools_tokens,
+            prompts: &[],
             custom: BTreeMap::new(),
             events: Vec::new(),
         }
@@ -85,6 +88,15 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn with_custom_stop(mut self, name: &str, holds: CustomStop<'a>) -> Self {
         self.custom.insert(name.to_owned(), holds);
+        self
+    }
+
+    /// For the replay of a conversation: the tokens of each turn's request are known, so the
+    /// messages need not have their texts.
+    #[cfg(feature = "cli")]
+    #[must_use]
+    pub(crate) const fn with_prompts(mut self, prompts: &'a [u64]) -> Self {
+        self.prompts = prompts;
         self
     }
 
@@ -114,7 +126,7 @@ impl<'a> Machine<'a> {
                 break;
             }
             let Some(pending) = self.index.first_pending().cloned() else {
-                let prompt_tokens = self.index.tokens() + self.tools_tokens;
+                let prompt_tokens = self.prompt_tokens();
                 if self.would_overspend(prompt_tokens) {
                     self.stop(StopReason::MaxBudget, None);
                     break;
@@ -126,6 +138,16 @@ impl<'a> Machine<'a> {
             }
         }
         Need::Nothing
+    }
+
+    /// The person says something more after an answer: the conversation goes on.
+    #[cfg(feature = "cli")]
+    pub(crate) fn on_user(&mut self, content: String) {
+        self.push(Message::User { content });
+        if self.state.status == Status::Completed {
+            self.state.status = Status::Running;
+            self.state.output = None;
+        }
     }
 
     /// The model is about to be asked.
@@ -265,11 +287,18 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Tokens of the next request.
+    fn prompt_tokens(&self) -> u64 {
+        let turn = usize::try_from(self.state.turns).unwrap_or(usize::MAX);
+        let counted = || self.index.tokens() + self.tools_tokens;
+        self.prompts.get(turn).copied().unwrap_or_else(counted)
+    }
+
     /// Under `reserve`: whether the next turn could cost more than what is left.
     fn would_overspend(&self, prompt_tokens: u64) -> bool {
         let settings = &self.state.settings;
-        let worst = settings.price.input * prompt_tokens
-            + settings.price.output * settings.max_completion_tokens.unwrap_or(u64::MAX);
+        let most = settings.max_completion_tokens.unwrap_or(u64::MAX);
+        let worst = settings.price.worst_cost(prompt_tokens, most);
         settings.stop.iter().any(|condition| match condition {
             StopCondition::MaxBudget {
                 usd,

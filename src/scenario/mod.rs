@@ -83,23 +83,30 @@ pub struct UsageOverride {
     pub completion_tokens: Option<u64>,
     /// The part of the tokens sent that was cached.
     pub cached_tokens: Option<u64>,
+    /// The part of the tokens sent that was put into a cache.
+    pub cache_write_tokens: Option<u64>,
     /// Hidden reasoning, which comes on top of the counted tokens of the reply.
     pub reasoning_tokens: Option<u64>,
 }
 
 impl UsageOverride {
     /// `counted`, with the figures that the script fixes in place of those that were counted.
-    /// What was cached is a part of what was sent.
+    /// What was cached is a part of what was sent; a scripted model says that it is nothing where
+    /// the script does not.
     #[must_use]
     pub fn apply(&self, counted: Usage) -> Usage {
         let prompt_tokens = self.prompt_tokens.unwrap_or(counted.prompt_tokens);
         let reasoning_tokens = self.reasoning_tokens.unwrap_or(counted.reasoning_tokens);
         let written = counted.completion_tokens.saturating_add(reasoning_tokens);
-        let cached = self.cached_tokens.unwrap_or(counted.cached_tokens);
+        let cached = self.cached_tokens.or(counted.cached_tokens).unwrap_or(0);
+        let cached = cached.min(prompt_tokens);
+        let uncached = prompt_tokens - cached;
+        let cache_write = self.cache_write_tokens.or(counted.cache_write_tokens);
         Usage {
             prompt_tokens,
             completion_tokens: self.completion_tokens.unwrap_or(written),
-            cached_tokens: cached.min(prompt_tokens),
+            cached_tokens: Some(cached),
+            cache_write_tokens: cache_write.map(|part| part.min(uncached)),
             reasoning_tokens,
         }
     }

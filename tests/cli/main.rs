@@ -8,4 +8,6 @@ mod common;
 mod errors;
 mod gate;
 mod list;
+mod prices;
 mod run;
+mod shards;

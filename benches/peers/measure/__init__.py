@@ -1,0 +1,1 @@
+"""What `run` is made of: who is there, three comparisons, and the pages that tell of them."""

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use chance::Chance;
 use play::Accidents;
 use script::Plan;
+use tools::Bench;
 
 const SEED: u64 = 20_261_130;
 const CASES: u64 = 4_000;
@@ -39,12 +40,13 @@ fn every_run_ends_as_the_model_says_whatever_happens_to_it() {
     println!("seed {SEED}, {CASES} cases");
     let mut exits: BTreeMap<String, u32> = BTreeMap::new();
     let mut accidents = Accidents::default();
+    let bench = Bench::new();
     for seed in SEED..SEED + CASES {
         let _told = Told(seed);
         let mut chance = Chance::new(seed);
         let plan = Plan::random(&mut chance);
-        let expected = reference::play(&plan);
-        let run = play::play(&plan, &mut chance, &mut accidents);
+        let expected = reference::play(&plan, &bench.catalog);
+        let run = play::play((&plan, &bench), &mut chance, &mut accidents);
         play::compare(&run, &expected);
         let reason = expected.reason.unwrap_or("answered");
         let exit = format!("{} / {reason}", expected.status.as_str());

@@ -23,7 +23,7 @@ use crate::chance::Chance;
 use crate::fate::Fate;
 use crate::reference::{self, Expected};
 use crate::script::{Plan, Said};
-use crate::tools::{self, World};
+use crate::tools::{self, Bench, World};
 
 /// The id of every run.
 pub(crate) const ID: &str = "m";
@@ -105,7 +105,11 @@ pub(crate) fn compare(played: &Played, expected: &Expected) {
     assert_eq!(played.writes, expected.writes, "each once, in order");
 }
 
-pub(crate) fn play(plan: &Plan, chance: &mut Chance, accidents: &mut Accidents) -> Played {
+pub(crate) fn play(
+    (plan, bench): (&Plan, &Bench),
+    chance: &mut Chance,
+    accidents: &mut Accidents,
+) -> Played {
     let world = World::default();
     // What outlives a process: the last state that was saved, as bytes.
     let disk = Disk::default();
@@ -132,8 +136,10 @@ pub(crate) fn play(plan: &Plan, chance: &mut Chance, accidents: &mut Accidents) 
             Fate::random(chance)
         };
         processes += 1;
+        bench.set(&world, &fate);
         let process = Process {
             plan,
+            catalog: &bench.catalog,
             world: &world,
             disk: &disk,
             fate: &fate,
@@ -160,6 +166,7 @@ impl Disk {
 
 struct Process<'a> {
     plan: &'a Plan,
+    catalog: &'a Catalog,
     world: &'a World,
     disk: &'a Disk,
     fate: &'a Fate,
@@ -167,8 +174,7 @@ struct Process<'a> {
 
 impl Process<'_> {
     fn live(&self, run: RunState, accidents: &mut Accidents) {
-        let catalog = tools::catalog(self.world, self.fate);
-        let mut machine = Machine::new(run, &catalog);
+        let mut machine = Machine::new(run, self.catalog);
         refuse_nonsense(&mut machine, accidents);
         self.decide(&mut machine, accidents);
         let provider = Model {
@@ -176,7 +182,7 @@ impl Process<'_> {
             fate: self.fate.clone(),
         };
         let mut exits = Exits(0);
-        let driven = self.drive(&mut machine, (&provider, &catalog), (&mut exits, accidents));
+        let driven = self.drive(&mut machine, &provider, (&mut exits, accidents));
         match driven {
             Poll::Ready(Ok(())) => {
                 assert_eq!(exits.0, 1, "exactly one exit");
@@ -224,12 +230,12 @@ impl Process<'_> {
     fn drive(
         &self,
         machine: &mut Machine<'_>,
-        (provider, catalog): (&Model<'_>, &Catalog),
+        provider: &Model<'_>,
         (exits, accidents): (&mut Exits, &mut Accidents),
     ) -> Poll<Result<(), CheckpointError>> {
         let harness = Harness {
             provider,
-            catalog,
+            catalog: self.catalog,
             workspace: &Workspace::in_memory(&Template::default()),
             clock: &VirtualClock::starting_at(machine.state().elapsed),
             signal: &self.fate.signal,

@@ -10,10 +10,9 @@ use loopmeter::run::{GENERIC_TOOL_ERROR, Status};
 use loopmeter::tools::{Catalog, ErrorKind, ToolError};
 use serde_json::Value;
 
-use crate::fate::Fate;
 use crate::play::ID;
 use crate::script::{Plan, Said};
-use crate::tools::{self, World};
+use crate::tools;
 
 /// What a run comes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +36,7 @@ pub(crate) fn cost(usage: &Usage) -> i64 {
 
 struct Model<'a> {
     plan: &'a Plan,
-    catalog: Catalog,
+    catalog: &'a Catalog,
     is: Expected,
     cost_before: i64,
     tokens: u64,
@@ -50,10 +49,10 @@ struct Model<'a> {
 /// The exit that a step leads to, if it leads to one.
 type Exit = Option<(Status, &'static str)>;
 
-pub(crate) fn play(plan: &Plan) -> Expected {
+pub(crate) fn play(plan: &Plan, catalog: &Catalog) -> Expected {
     let mut model = Model {
         plan,
-        catalog: tools::catalog(&World::default(), &Fate::none()),
+        catalog,
         is: Expected {
             status: Status::Running,
             reason: None,

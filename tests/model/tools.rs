@@ -46,12 +46,35 @@ pub(crate) fn result(name: &str, n: &Value) -> Result<String, ToolError> {
     Ok(format!("{name} {n}"))
 }
 
+/// The tools of all runs: making them takes longer than a run. Each process puts its own world
+/// and fate behind them.
+pub(crate) struct Bench {
+    pub(crate) catalog: Catalog,
+    now: Now,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let now = Now(Arc::new(Mutex::new((World::default(), Fate::none()))));
+        Self {
+            catalog: catalog(&now),
+            now,
+        }
+    }
+
+    pub(crate) fn set(&self, world: &World, fate: &Fate) {
+        *self.now.0.lock().unwrap() = (world.clone(), fate.clone());
+    }
+}
+
+#[derive(Clone)]
+struct Now(Arc<Mutex<(World, Fate)>>);
+
 struct Marking {
     definition: ToolDefinition,
     access: Access,
     asks: bool,
-    world: World,
-    fate: Fate,
+    now: Now,
 }
 
 impl Tool for Marking {
@@ -82,15 +105,16 @@ impl Tool for Marking {
     ) -> BoxFuture<'a, Result<String, ToolFailure>> {
         Box::pin(async move {
             let operation = context.operation().unwrap();
-            self.fate.moment().await;
+            let (world, fate) = self.now.0.lock().unwrap().clone();
+            fate.moment().await;
             context.signal.check(context.clock.now())?;
             let result = result(&self.definition.name, &arguments["n"])?;
             let keyed = self.definition.name == "keyed";
-            let executed = keyed && self.world.has(operation);
+            let executed = keyed && world.has(operation);
             if self.access == Access::Write && !executed {
-                self.world.write(operation);
+                world.write(operation);
             }
-            self.fate.moment().await;
+            fate.moment().await;
             // Too late: the work is done, and the tool says that it was stopped.
             context.signal.check(context.clock.now())?;
             Ok(result)
@@ -98,7 +122,7 @@ impl Tool for Marking {
     }
 }
 
-pub(crate) fn catalog(world: &World, fate: &Fate) -> Catalog {
+fn catalog(now: &Now) -> Catalog {
     let tools = TOOLS.iter().map(|(name, access, asks)| {
         let definition = ToolDefinition {
             name: (*name).to_owned(),
@@ -113,8 +137,7 @@ pub(crate) fn catalog(world: &World, fate: &Fate) -> Catalog {
             definition,
             access: *access,
             asks: *asks,
-            world: world.clone(),
-            fate: fate.clone(),
+            now: now.clone(),
         });
         tool
     });

@@ -18,11 +18,13 @@ mod live;
 mod load;
 mod loopback;
 mod measured;
+mod pace;
 mod place;
 mod readout;
 mod resolve;
 mod resources;
 mod rules;
+mod samples;
 mod seam;
 mod settings;
 mod summary;
@@ -46,7 +48,9 @@ pub use place::{Place, Topic};
 pub use readout::{FitSpec, PlotSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
-pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
+pub use settings::{
+    AnswerShown, Distribution, Dollars, IdempotencyKeys, Latency, LatencyTable, Settings, Verdict,
+};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 
 use self::harness::Harness;

@@ -154,6 +154,15 @@ fn warn(times: &Times) {
                 "warning: {name}: {zeros} of 0 ms left out; measure more finely"
             ));
         }
+        if timed
+            .fit
+            .as_ref()
+            .is_ok_and(|fit| fit.closest().ks > by_chance(timed))
+        {
+            output::note(format_args!(
+                "warning: {name}: neither law is close; `--law empirical` draws what was measured"
+            ));
+        }
         if let Err(reason) = &timed.fit {
             output::note(format_args!(
                 "warning: {name}: nothing is fitted, because {reason}"

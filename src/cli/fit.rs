@@ -175,31 +175,48 @@ fn warn(times: &Times) {
 }
 
 fn text_of(times: &Times, replies: &[Reply]) -> String {
-    let mut text = format!("{}\n", counted(size(replies.len()), "reply time"));
+    let mut lines = vec![counted(size(replies.len()), "reply time")];
     for (name, timed) in named(times) {
-        text += &format!("\n{name}, ms: n = {}", timed.sample.n());
-        for place in PLACES {
-            if let Ok(value) = timed.sample.quantile(place) {
-                text += &format!(", p{} {value:.3}", place / 10);
-            }
-        }
-        text += "\n";
-        if let Ok(fit) = &timed.fit {
-            for fitted in [&fit.log_normal, &fit.gamma] {
-                let closer = if fitted == fit.closest() {
-                    "  closer"
-                } else {
-                    ""
-                };
-                let law = fitted.law.to_string();
-                text += &format!("  {law:<48} KS {:.4}{closer}\n", fitted.ks);
-            }
-            text += &format!("  by chance alone, KS reaches {:.4}\n", by_chance(timed));
-        }
+        lines.push(String::new());
+        lines.extend(lines_of(name, timed));
     }
-    text += "\nKS: the most by which the share of replies that are faster than some time differs from the law's.\n\
-             \"By chance alone\": what one sample in twenty of this n from the law itself exceeds, 1.36/\u{221a}n.\n";
-    text
+    lines.extend(WORDS.map(str::to_owned));
+    lines.join("\n")
+}
+
+/// What the figures mean.
+const WORDS: [&str; 4] = [
+    "",
+    "KS: the most by which the share of replies faster than some time differs from the law's.",
+    "By chance alone: what one sample in twenty of this n, of the law itself, exceeds: 1.36/\u{221a}n.",
+    "",
+];
+
+/// One thing that was timed: its quantiles, and the laws beside each other.
+fn lines_of(name: &str, timed: &Timed) -> Vec<String> {
+    let quantiles = PLACES.iter().filter_map(|&place| {
+        let value = timed.sample.quantile(place).ok()?;
+        Some(format!(", p{} {value:.3}", place / 10))
+    });
+    let quantiles: String = quantiles.collect();
+    let mut lines = vec![format!("{name}, ms: n = {}{quantiles}", timed.sample.n())];
+    let Ok(fit) = &timed.fit else {
+        return lines;
+    };
+    for fitted in [&fit.log_normal, &fit.gamma] {
+        let closer = if fitted == fit.closest() {
+            "  closer"
+        } else {
+            ""
+        };
+        let law = fitted.law.to_string();
+        lines.push(format!("  {law:<48} KS {:.4}{closer}", fitted.ks));
+    }
+    lines.push(format!(
+        "  by chance alone, KS reaches {:.4}",
+        by_chance(timed)
+    ));
+    lines
 }
 
 /// What the distance of a sample from its own law exceeds in one case of twenty.
@@ -217,7 +234,7 @@ fn json_of(times: &Times, line: &str) -> Value {
             json!({ "mean_ms": mean_ms, "shape": shape, "ks": fitted.ks })
         }
     };
-    let timed = |timed: &Timed| {
+    let told = |timed: &Timed| {
         let fit = timed.fit.as_ref().ok();
         json!({
             "n": timed.sample.n(),
@@ -230,8 +247,8 @@ fn json_of(times: &Times, line: &str) -> Value {
     };
     json!({
         "whole_replies": times.whole,
-        "ttft": timed(&times.ttft),
-        "per_token": times.per_token.as_ref().map(timed),
+        "ttft": told(&times.ttft),
+        "per_token": times.per_token.as_ref().map(told),
         "latency": line,
     })
 }

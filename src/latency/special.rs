@@ -67,17 +67,17 @@ fn series(shape: f64, x: f64) -> f64 {
 fn fraction(shape: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut b = x + 1.0 - shape;
-    let mut c = 1.0 / TINY;
-    let mut d = 1.0 / away_from_zero(b);
-    let mut value = d;
-    for n in 1..MOST_TERMS {
-        let n = f64::from(n);
-        let a = n * (shape - n);
-        b += 2.0;
-        d = 1.0 / away_from_zero(a * d + b);
-        c = away_from_zero(b + a / c);
-        let step = d * c;
+    let mut denominator = x + 1.0 - shape;
+    let mut above = 1.0 / TINY;
+    let mut below = 1.0 / away_from_zero(denominator);
+    let mut value = below;
+    for term in 1..MOST_TERMS {
+        let term = f64::from(term);
+        let numerator = term * (shape - term);
+        denominator += 2.0;
+        below = 1.0 / away_from_zero(numerator * below + denominator);
+        above = away_from_zero(denominator + numerator / above);
+        let step = below * above;
         value *= step;
         if (step - 1.0).abs() < NOTHING {
             break;

@@ -7,6 +7,7 @@ mod columnar;
 mod endpoint;
 mod environment;
 mod exit;
+mod fit;
 mod list;
 mod merge;
 mod meter;
@@ -80,6 +81,9 @@ enum Verb {
     /// Replay recorded runs under other limits: what would they have saved, and what lost?
     #[command(after_help = whatif::EXAMPLES)]
     Whatif(Box<whatif::WhatifArgs>),
+    /// Fit distributions to the times of recorded replies, for experiments to draw from
+    #[command(after_help = fit::EXAMPLES)]
+    Fit(fit::FitArgs),
     /// List experiments, scenarios, locales or prices
     #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
@@ -102,6 +106,7 @@ Examples:
   loopmeter meter -- python agent.py      # what does my agent cost?
   loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
   loopmeter whatif --max-turns 5..30 runs.jsonl   # recorded runs under other limits
+  loopmeter fit trace.jsonl               # how long do its replies take? a line to simulate with
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -132,6 +137,7 @@ pub fn main() -> ExitCode {
         Verb::Meter(args) => meter::run(&args),
         Verb::Probe(args) => probe::run(&args),
         Verb::Whatif(args) => whatif::run(&args),
+        Verb::Fit(args) => fit::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

@@ -246,6 +246,9 @@ pub enum PlotKind {
     Latency,
     /// The model, the tool and Stop over time; needs `stop_at_ms`.
     Timeline,
+    /// Median, 95th and 99th percentile of the wall time, and of the first word of the answer where
+    /// some is seen before the end; needs `samples`.
+    Tails,
     /// Prompt tokens of each turn, and how many of them were sent before.
     PromptTokens,
 }

@@ -12,6 +12,7 @@ use super::execute::Stop;
 use super::loopback::Loopback;
 use super::measured::{Ledger, Measured, Restored};
 use super::resources::{ResourceError, Resources};
+use super::samples::{Samples, Times};
 use super::seam::{CompareWith, Seam, Transport};
 use super::settings::{Settings, Verdict};
 use crate::clock::ClockKind;
@@ -19,6 +20,7 @@ use crate::clock::{Clock, RealClock, Signal, VirtualClock};
 use crate::message::Message;
 use crate::meter::LaunchError;
 use crate::provider::Provider;
+use crate::results::stats::NoStatistic;
 use crate::run::{
     CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
 };
@@ -49,6 +51,9 @@ pub enum CellRunError {
     /// The machine gives no timer or socket.
     #[error("the real clock cannot be used: {0}")]
     Runtime(#[from] io::Error),
+    /// The times of its samples cannot be summed up.
+    #[error(transparent)]
+    Samples(#[from] NoStatistic),
     /// The bytes of the run could not be exchanged without it.
     #[error("no bare connection to compare with: {0}")]
     Bare(#[source] io::Error),
@@ -126,7 +131,15 @@ impl<'e> Venue<'e> {
     ) -> Result<Measured<'s>, CellRunError> {
         let stage = Stage::set(settings, (self.resources, &self.seam), run_id)?;
         let Time::Real(runtime) = &self.time else {
-            return pollster::block_on(stage.play(&VirtualClock::new(), self.stop));
+            let mut measured = self.simulate(stage)?;
+            if let Some(count) = settings.samples {
+                let again = |settings: &Settings| {
+                    let stage = Stage::set(settings, (self.resources, &self.seam), run_id)?;
+                    Times::of(&self.simulate(stage)?)
+                };
+                measured.samples = Some(Samples::of(&measured, count, again)?);
+            }
+            return Ok(measured);
         };
         let clock = RealClock::starting_at(Duration::ZERO);
         let mut measured = runtime.block_on(stage.play(&clock, self.stop))?;
@@ -139,6 +152,11 @@ impl<'e> Venue<'e> {
             measured.bare_socket = Some(bare);
         }
         Ok(measured)
+    }
+
+    /// Plays a run in virtual time.
+    fn simulate<'s>(&self, stage: Stage<'s>) -> Result<Measured<'s>, CellRunError> {
+        pollster::block_on(stage.play(&VirtualClock::new(), self.stop))
     }
 
     /// Runs the cell once more, for what is said on the wire.
@@ -222,6 +240,7 @@ impl<'s> Stage<'s> {
             asked_at_turn,
             restored,
             bare_socket: None,
+            samples: None,
         })
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
+use super::samples::{SAMPLE_COLUMNS, Samples};
 use super::settings::Settings;
 use super::wire_columns::{WIRE_COLUMNS, WIRE_TURN_COLUMNS};
 use crate::event::{Event, Metering, Observer};
@@ -21,12 +22,12 @@ use crate::tools::Catalog;
 /// One turn, as the events told it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TurnSeen {
-    number: u32,
+    pub(super) number: u32,
     pub(super) usage: Usage,
     pub(super) metering: Metering,
     cost: PicoUsd,
     finish: Option<FinishReason>,
-    provider: Duration,
+    pub(super) provider: Duration,
 }
 
 /// Watches a run and keeps what rows need.
@@ -90,6 +91,8 @@ pub(super) struct Measured<'s> {
     pub(super) restored: Option<Restored>,
     /// How long the run's bytes take without the run.
     pub(super) bare_socket: Option<Duration>,
+    /// The times of many such runs.
+    pub(super) samples: Option<Samples>,
 }
 
 impl Measured<'_> {
@@ -236,7 +239,8 @@ impl Presence {
 }
 
 fn all_columns() -> impl Iterator<Item = &'static CellColumn> {
-    CELL_COLUMNS.iter().chain(WIRE_COLUMNS)
+    let columns = CELL_COLUMNS.iter().chain(WIRE_COLUMNS);
+    columns.chain(SAMPLE_COLUMNS)
 }
 
 fn all_turn_columns() -> impl Iterator<Item = &'static TurnColumn> {

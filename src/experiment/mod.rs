@@ -19,11 +19,13 @@ mod live;
 mod load;
 mod loopback;
 mod measured;
+mod pace;
 mod place;
 mod readout;
 mod resolve;
 mod resources;
 mod rules;
+mod samples;
 mod seam;
 mod settings;
 mod spend;
@@ -49,7 +51,9 @@ pub use place::{Place, Topic};
 pub use readout::{FitSpec, PlotSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
-pub use settings::{Distribution, Dollars, IdempotencyKeys, Latency, Settings, Verdict};
+pub use settings::{
+    AnswerShown, Distribution, Dollars, IdempotencyKeys, Latency, LatencyTable, Settings, Verdict,
+};
 pub use spend::{Purse, Spent};
 pub use sweep::{Cell, CellError, MAX_CELLS, NamedCase, Shape, Sweep, SweptAxis};
 

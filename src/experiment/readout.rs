@@ -306,6 +306,7 @@ fn setting_of(column: &str) -> Option<&'static str> {
         "right" => Some("expected_answer"),
         "deleted" => Some("dedupe"),
         "latency_ms" => Some("latency_ms"),
+        "p50_wall_ms" | "p95_wall_ms" | "p99_wall_ms" => Some("samples"),
         "progress_ms_list" => Some("stop_at_ms"),
         _ => None,
     }
@@ -326,6 +327,7 @@ const fn columns_of(kind: PlotKind) -> (&'static [&'static str], &'static [&'sta
             &["tool_runs", "wall_ms", "status", "progress_ms_list"],
             &["provider_ms"],
         ),
+        PlotKind::Tails => (&["p50_wall_ms", "p95_wall_ms", "p99_wall_ms"], &[]),
         PlotKind::PromptTokens => (&[], &["turn", "prompt_tokens"]),
     }
 }

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::format::Subagent;
+use super::pace::PaceError;
 use super::seam::{Seam, SeamError, Transport};
-use super::settings::{Distribution, Dollars, IdempotencyKeys, Settings};
+use super::settings::{Dollars, IdempotencyKeys, Settings};
 use crate::meter::script_by;
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
-use crate::provider::{Latency, LatencyError, Provider};
+use crate::provider::Provider;
 use crate::run::policy::{BudgetCheck, StopCondition};
 use crate::run::{RunSettings, SubAgent};
 use crate::scenario::{Scenario, ScenarioError, builtin_names};
@@ -97,7 +98,7 @@ pub enum ResourceError {
     Catalog(#[from] CatalogError),
     /// A latency that no reply can have.
     #[error(transparent)]
-    Latency(#[from] LatencyError),
+    Latency(#[from] PaceError),
     /// A model that cannot be reached.
     #[error(transparent)]
     Seam(#[from] SeamError),
@@ -302,18 +303,4 @@ fn described(catalog: &Catalog, settings: &Settings) -> Result<Catalog, CatalogE
     let mut descriptions = settings.descriptions.clone();
     descriptions.retain(|name, _| catalog.get(name).is_some());
     catalog.described(&descriptions)
-}
-
-/// How long the replies of a cell take.
-pub(super) fn latency_of(settings: &Settings) -> Result<Latency, LatencyError> {
-    let Some(latency) = &settings.latency else {
-        return Ok(settings
-            .latency_ms
-            .map_or(Latency::None, |ms| Latency::Constant { ms }));
-    };
-    let sigma = match latency.distribution {
-        Distribution::Constant => 0.0,
-        Distribution::LogNormal => latency.sigma,
-    };
-    Latency::log_normal(latency.median_ms, sigma, settings.seed)
 }

@@ -85,10 +85,17 @@ pub struct Settings {
     pub stop_reason: String,
     /// How long every reply takes, in milliseconds. Default: 0. Not with `latency`.
     pub latency_ms: Option<u64>,
-    /// How long replies take, drawn from a distribution. Not with `latency_ms`.
+    /// How long replies take, drawn from distributions: a line such as
+    /// `ttft=log_normal(800ms,0.5),per_token=20ms`, or a table. Not with `latency_ms`.
     pub latency: Option<Latency>,
     /// The seed of everything that is drawn. Default: 0.
     pub seed: u64,
+    /// How many runs of the cell are simulated, each with draws of its own, for columns such as
+    /// `p95_wall_ms`; in virtual time. Default: one, and no such columns.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub samples: Option<u32>,
+    /// When the user sees the answer: `first_word_ms`. Default: `whole`, when it is complete.
+    pub answer_shown: AnswerShown,
     /// What is measured beside every run over HTTP. Default: nothing.
     pub compare_with: Option<CompareWith>,
     /// A regular expression that a right answer matches: gives the column `right`.
@@ -139,6 +146,8 @@ impl Default for Settings {
             latency_ms: None,
             latency: None,
             seed: 0,
+            samples: None,
+            answer_shown: AnswerShown::default(),
             compare_with: None,
             expected_answer: None,
             restart_after_turn: None,
@@ -219,10 +228,50 @@ pub enum Verdict {
     Reject,
 }
 
+/// When the user sees the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerShown {
+    /// When it is complete.
+    #[default]
+    Whole,
+    /// While it is written: its first token is seen as soon as it is there.
+    Streamed,
+}
+
 /// How long replies take.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Latency {
+    /// A line such as `ttft=log_normal(800ms,0.5),per_token=gamma(20ms,4)`, as `loopmeter fit`
+    /// prints it and `loopmeter serve --latency` reads it.
+    Line(String),
+    /// The time of whole replies, as a table.
+    Table(LatencyTable),
+}
+
+impl JsonSchema for Latency {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Latency".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "object"],
+            "if": { "type": "object" },
+            "then": generator.subschema_for::<LatencyTable>()
+        })
+    }
+}
+
+/// How long whole replies take.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Latency {
+pub struct LatencyTable {
     /// The shape of the distribution.
     pub distribution: Distribution,
     /// The median, in milliseconds.

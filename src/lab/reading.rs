@@ -1,5 +1,6 @@
 //! From rows to what is read from them: the table, the fit, the claims.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::clock::ClockKind;
@@ -7,6 +8,8 @@ use crate::experiment::{Experiment, RowKind};
 use crate::lab::{CELLS, Draw, Lab, LabError, TURNS};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
 use crate::results::fit::Fit;
+use crate::results::stats::Sample;
+use crate::results::summary::N;
 use crate::results::{Clocked, Figures, RowSet, Schema, Table, Words};
 
 /// The rows of an experiment.
@@ -178,6 +181,29 @@ fn notes(experiment: &Experiment, cells: &RowSet, summary: Option<&RowSet>) -> V
     });
     note.into_iter()
         .chain(summed.into_iter().flatten())
+        .chain(few_samples(cells))
         .map(Words::Author)
         .collect()
+}
+
+/// The columns of quantiles, with the number of samples that each needs.
+const QUANTILES: [(&str, &str, u16); 2] =
+    [("p95_wall_ms", "p95", 950), ("p99_wall_ms", "p99", 990)];
+
+/// Why a quantile is missing, for each number of samples that is too small for it.
+fn few_samples(cells: &RowSet) -> Vec<String> {
+    let counts = cells.cells(N).into_iter().flatten();
+    let counts: BTreeSet<usize> = counts
+        .filter_map(|count| count.to_string().parse().ok())
+        .collect();
+    let has = |column: &str| cells.index_of(column).is_ok();
+    let quantiles = QUANTILES.iter().filter(|(column, ..)| has(column));
+    let few = quantiles.flat_map(|(_, name, place)| {
+        let missing = counts.iter().filter_map(|n| {
+            let sample = Sample::new(vec![0.0; *n]).ok()?;
+            sample.quantile(*place).err()
+        });
+        missing.map(move |error| format!("no {name} where {error}"))
+    });
+    few.collect()
 }

@@ -85,9 +85,15 @@ impl Locale {
             ("low_", "table.low"),
             ("high_", "table.high"),
         ];
-        statistics.into_iter().find_map(|(prefix, key)| {
+        let statistic = statistics.into_iter().find_map(|(prefix, key)| {
             let column = heading(name.strip_prefix(prefix)?)?;
             Some(self.text(key, &[("column", column)]))
+        });
+        statistic.or_else(|| {
+            let (place, column) = name.split_once('_')?;
+            let is_place = matches!(place, "p50" | "p95" | "p99");
+            let column = heading(column).filter(|_| is_place)?;
+            Some(format!("{column}, {}", self.ltr(place)))
         })
     }
 

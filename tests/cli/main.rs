@@ -6,6 +6,7 @@
 mod check;
 mod common;
 mod errors;
+mod fit;
 mod gate;
 mod list;
 mod prices;

@@ -5,6 +5,7 @@ mod budget;
 mod input_bill;
 mod latency;
 mod prompt_tokens;
+mod tails;
 mod timeline;
 mod tool_runs;
 
@@ -13,6 +14,7 @@ use budget::Budgets;
 use input_bill::InputBill;
 use latency::Latency;
 use prompt_tokens::PromptTokens;
+use tails::Tails;
 use timeline::Timeline;
 use tool_runs::ToolRuns;
 
@@ -34,6 +36,7 @@ pub(super) enum Data {
     Latency(Latency),
     Timeline(Timeline),
     PromptTokens(PromptTokens),
+    Tails(Tails),
 }
 
 impl Data {
@@ -50,6 +53,7 @@ impl Data {
             PlotKind::ToolRuns => Self::ToolRuns(ToolRuns::of(experiment, measured)?),
             PlotKind::Latency => Self::Latency(Latency::of(experiment, measured)?),
             PlotKind::Timeline => Self::Timeline(Timeline::of(experiment, measured)?),
+            PlotKind::Tails => Self::Tails(Tails::of(experiment, measured)?),
             PlotKind::PromptTokens => Self::PromptTokens(PromptTokens::of(measured)?),
         })
     }
@@ -63,6 +67,7 @@ impl Data {
             Self::ToolRuns(runs) => Body::Bars(runs.bars(locale)),
             Self::Latency(latency) => Body::Plane(latency.plane(locale)),
             Self::Timeline(timeline) => Body::Bars(timeline.bars(locale)),
+            Self::Tails(tails) => Body::Bars(tails.bars(locale)),
             Self::PromptTokens(tokens) => Body::Bars(tokens.bars(locale)),
         };
         let made = match clocked(experiment) {

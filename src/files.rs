@@ -121,21 +121,32 @@ impl AtomicFile {
     /// # Errors
     /// [`WriteError`]; what stood there before still stands.
     pub fn commit(self) -> Result<Commit, WriteError> {
-        let path = self.path;
+        let path = self.path.clone();
+        self.commit_as(&path)
+    }
+
+    /// Puts the file into another place than it was begun for, durably; makes its folder if need
+    /// be.
+    ///
+    /// # Errors
+    /// [`WriteError`]; what stood there before still stands.
+    pub fn commit_as(self, path: &Path) -> Result<Commit, WriteError> {
+        let folder = folder_of(path);
+        let _made = NewFolders::make(folder).map_err(|error| folder_error(folder, error))?;
         // Kept until the file is in its place: they are empty no more then.
         let _folders = self.folders;
         let temporary = self
             .temporary
             .into_inner()
-            .map_err(|error| at(&path)(error.into_error()))?;
-        if same_bytes(temporary.path(), &path) {
+            .map_err(|error| at(path)(error.into_error()))?;
+        if same_bytes(temporary.path(), path) {
             return Ok(Commit::Unchanged);
         }
-        temporary.as_file().sync_all().map_err(at(&path))?;
+        temporary.as_file().sync_all().map_err(at(path))?;
         temporary
-            .persist(&path)
-            .map_err(|error| at(&path)(error.error))?;
-        sync_folder(folder_of(&path)).map_err(at(&path))?;
+            .persist(path)
+            .map_err(|error| at(path)(error.error))?;
+        sync_folder(folder).map_err(at(path))?;
         Ok(Commit::Written)
     }
 }

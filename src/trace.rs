@@ -66,6 +66,10 @@ enum Fields<'a> {
         prompt_tokens: u64,
         completion_tokens: u64,
         total_tokens: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cached_tokens: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_write_tokens: Option<u64>,
         #[serde(rename = "costUsd")]
         cost_usd: Option<Box<RawValue>>,
         finish: Option<&'static str>,
@@ -170,6 +174,8 @@ impl<'a> Line<'a> {
                 prompt_tokens: usage.prompt_tokens,
                 completion_tokens: usage.completion_tokens,
                 total_tokens: usage.total_tokens(),
+                cached_tokens: usage.cached_tokens.filter(|tokens| *tokens > 0),
+                cache_write_tokens: usage.cache_write_tokens.filter(|tokens| *tokens > 0),
                 cost_usd: dollars(*cost),
                 finish: finish.map(FinishReason::as_str),
                 counted: Counted::of(usage, metering),

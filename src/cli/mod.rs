@@ -10,6 +10,7 @@ mod list;
 mod meter;
 mod output;
 mod plots;
+mod prices;
 mod probe;
 mod progress;
 mod prose;
@@ -21,6 +22,7 @@ mod schema;
 mod select;
 mod serve;
 mod signals;
+mod spending;
 mod tables;
 
 use std::process::ExitCode;
@@ -69,6 +71,7 @@ enum Verb {
     #[command(after_help = probe::EXAMPLES)]
     Probe(Box<probe::ProbeArgs>),
     /// List experiments, scenarios, locales or prices
+    #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
     Schema(schema::SchemaArgs),

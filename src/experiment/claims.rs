@@ -297,8 +297,8 @@ fn price(experiment: &Experiment, key: &str) -> Option<Printed> {
     };
     let price = experiment.resources.prices.get(name)?;
     let per_token: PicoUsd = match key {
-        "input_usd_per_million" => price.input,
-        "output_usd_per_million" => price.output,
+        "input_usd_per_million" => price.rates.input,
+        "output_usd_per_million" => price.rates.output,
         _ => return None,
     };
     Some(Printed::from(per_token * MILLION))

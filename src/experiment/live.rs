@@ -96,6 +96,23 @@ impl<'e> Venue<'e> {
         })
     }
 
+    /// A place where nothing leaves the process and no time passes, whatever the experiment's
+    /// own clock is.
+    pub(super) fn rehearsal(experiment: &'e Experiment, stop: Stop<'e>) -> Self {
+        Self {
+            resources: &experiment.resources,
+            time: Time::Virtual,
+            seam: Seam::new(experiment, None),
+            loopback: None,
+            stop,
+        }
+    }
+
+    /// How models are reached from here.
+    pub(super) const fn seam(&self) -> &Seam {
+        &self.seam
+    }
+
     /// Whether somebody asked for a stop.
     pub(super) fn is_stopped(&self) -> bool {
         (self.stop)()

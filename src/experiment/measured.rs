@@ -104,6 +104,16 @@ impl Measured<'_> {
             .sum()
     }
 
+    /// What the run is billed, with its sub-agents; beside a real model these are scripted, and
+    /// cost nobody anything.
+    pub(super) fn bill(&self) -> PicoUsd {
+        if self.settings.asks_endpoint() {
+            self.state.cost
+        } else {
+            self.state.tree_cost()
+        }
+    }
+
     fn overshoot_usd(&self) -> Option<PicoUsd> {
         let budget = self.settings.max_budget_usd?.0;
         Some((self.state.cost - budget).max(PicoUsd::ZERO))

@@ -22,6 +22,12 @@ pub(super) static WIRE_COLUMNS: &[CellColumn] = &[
     sets(WIRE, "retries", Kind::Count, |m| {
         on_the_wire(m.settings, m.ledger.retries)
     }),
+    sets(&["price"], "cached_tokens", Kind::Tokens, |m| {
+        m.state.usage.cached_tokens.into()
+    }),
+    sets(&["price"], "cache_write_tokens", Kind::Tokens, |m| {
+        m.state.usage.cache_write_tokens.into()
+    }),
     sets(WIRE, "median_ttft_ms", Kind::Ms, median_ttft),
     sets(WIRE, "counted_prompt_tokens", Kind::Tokens, |m| {
         m.state.counted.prompt_tokens.into()

@@ -344,8 +344,8 @@ impl<'a> Machine<'a> {
     /// Under `reserve`: whether the next turn could cost more than what is left.
     fn would_overspend(&self, prompt_tokens: u64) -> bool {
         let settings = &self.state.settings;
-        let worst = settings.price.input * prompt_tokens
-            + settings.price.output * settings.max_completion_tokens.unwrap_or(u64::MAX);
+        let most = settings.max_completion_tokens.unwrap_or(u64::MAX);
+        let worst = settings.price.worst_cost(prompt_tokens, most);
         settings.stop.iter().any(|condition| match condition {
             StopCondition::MaxBudget {
                 usd,

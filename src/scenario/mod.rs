@@ -83,6 +83,8 @@ pub struct UsageOverride {
     pub completion_tokens: Option<u64>,
     /// The part of the tokens sent that was cached.
     pub cached_tokens: Option<u64>,
+    /// The part of the tokens sent that was put into a cache.
+    pub cache_write_tokens: Option<u64>,
     /// Hidden reasoning, which comes on top of the counted tokens of the reply.
     pub reasoning_tokens: Option<u64>,
 }
@@ -95,11 +97,15 @@ impl UsageOverride {
         let prompt_tokens = self.prompt_tokens.unwrap_or(counted.prompt_tokens);
         let reasoning_tokens = self.reasoning_tokens.unwrap_or(counted.reasoning_tokens);
         let written = counted.completion_tokens.saturating_add(reasoning_tokens);
-        let cached = self.cached_tokens.unwrap_or(counted.cached_tokens);
+        let cached = self.cached_tokens.or(counted.cached_tokens);
+        let cached = cached.map(|part| part.min(prompt_tokens));
+        let uncached = prompt_tokens - cached.unwrap_or(0);
+        let cache_write = self.cache_write_tokens.or(counted.cache_write_tokens);
         Usage {
             prompt_tokens,
             completion_tokens: self.completion_tokens.unwrap_or(written),
-            cached_tokens: cached.min(prompt_tokens),
+            cached_tokens: cached,
+            cache_write_tokens: cache_write.map(|part| part.min(uncached)),
             reasoning_tokens,
         }
     }

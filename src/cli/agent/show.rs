@@ -6,8 +6,10 @@ use serde_json::value::RawValue;
 use super::{ListArgs, Printing, ShowArgs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output;
+use crate::cli::prices::{in_words, origin};
 use crate::message::{Message, Usage, to_json};
 use crate::money::PicoUsd;
+use crate::pricing::CHAPTER_PRICE;
 use crate::run::{RunState, StopReason};
 
 /// `loopmeter agent show`.
@@ -75,6 +77,10 @@ pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure
         "  turns={} tools={} in={} out={} cost=${}",
         run.turns, run.tool_runs, run.usage.prompt_tokens, run.usage.completion_tokens, run.cost
     ))?;
+    if let Some(price) = Some(&run.settings.price).filter(|price| price.name != CHAPTER_PRICE) {
+        let (name, words, origin) = (&price.name, in_words(price), origin(price));
+        output::line(format_args!("  price {name}: {words}; {origin}"))?;
+    }
     if run.attempts > 0 {
         output::line(format_args!("  {}", wire(run)))?;
     }
@@ -205,6 +211,9 @@ struct Shown<'a> {
     counted_completion_tokens: u64,
     cost_usd: Option<Box<RawValue>>,
     tree_cost_usd: Option<Box<RawValue>>,
+    price: &'a str,
+    price_source: &'a str,
+    price_date: &'a str,
     wall_ms: u64,
     messages: &'a [Message],
 }
@@ -227,6 +236,9 @@ impl<'a> Shown<'a> {
             counted_completion_tokens: run.counted.completion_tokens,
             cost_usd: dollars(run.cost),
             tree_cost_usd: dollars(run.tree_cost()),
+            price: &run.settings.price.name,
+            price_source: &run.settings.price.source,
+            price_date: &run.settings.price.date,
             wall_ms: u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX),
             messages: &run.messages,
         }

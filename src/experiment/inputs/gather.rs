@@ -11,8 +11,7 @@ use crate::experiment::seam::{Seam, Transport};
 use crate::experiment::settings::Settings;
 use crate::experiment::sweep::Shape;
 use crate::experiment::{Cell, Experiment};
-use crate::money::PicoUsd;
-use crate::pricing::{CHAPTER_PRICE, Price};
+use crate::pricing::{CHAPTER_PRICE, Rates};
 use crate::results::digest::short_digest;
 use crate::run::{GENERIC_TOOL_ERROR, declined, worded};
 use crate::server::Script;
@@ -196,21 +195,30 @@ impl Experiment {
         let prices = names
             .into_iter()
             .filter_map(|name| self.resources.prices.get(name));
-        for Price {
-            name,
-            input,
-            output,
-            ..
-        } in prices
-        {
-            let per_million = |token: PicoUsd| (token * 1_000_000).to_shortest();
-            let told = json!({
-                "input_usd_per_million": per_million(*input),
-                "output_usd_per_million": per_million(*output),
-            });
-            inputs.add(format!("price.{name}"), told);
+        for price in prices {
+            let mut told = rates(&price.rates);
+            for tier in &price.tiers {
+                let above = format!("above_{}_prompt_tokens", tier.above_prompt_tokens);
+                told.insert(above, rates(&tier.rates).into());
+            }
+            inputs.add(format!("price.{}", price.name), Value::Object(told));
         }
     }
+}
+
+/// What a million tokens of each kind cost; kinds that have no price of their own are left out.
+fn rates(rates: &Rates) -> Map<String, Value> {
+    let kinds = [
+        ("input_usd_per_million", Some(rates.input)),
+        ("cached_read_usd_per_million", rates.cached_read),
+        ("cache_write_usd_per_million", rates.cache_write),
+        ("output_usd_per_million", Some(rates.output)),
+    ];
+    let known = kinds.into_iter().filter_map(|(kind, price)| {
+        let million = price? * 1_000_000;
+        Some((kind.to_owned(), million.to_shortest().into()))
+    });
+    known.collect()
 }
 
 /// The settings whose default decides what a run does.

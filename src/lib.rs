@@ -67,8 +67,12 @@ pub mod meter;
 #[cfg(feature = "cli")]
 pub mod probe;
 #[cfg(feature = "cli")]
+pub mod record;
+#[cfg(feature = "cli")]
 pub mod report;
 #[cfg(feature = "cli")]
 pub mod results;
 #[cfg(feature = "cli")]
 pub mod server;
+#[cfg(feature = "cli")]
+pub mod whatif;

@@ -24,6 +24,7 @@ mod serve;
 mod signals;
 mod spending;
 mod tables;
+mod whatif;
 
 use std::process::ExitCode;
 
@@ -70,6 +71,9 @@ enum Verb {
     /// Run somebody's agent through a battery of checks, and print its report card
     #[command(after_help = probe::EXAMPLES)]
     Probe(Box<probe::ProbeArgs>),
+    /// Replay recorded runs under other limits: what would they have saved, and what lost?
+    #[command(after_help = whatif::EXAMPLES)]
+    Whatif(Box<whatif::WhatifArgs>),
     /// List experiments, scenarios, locales or prices
     #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
@@ -90,6 +94,7 @@ Examples:
   loopmeter serve                         # the scripted model at http://127.0.0.1:8787/v1
   loopmeter meter -- python agent.py      # what does my agent cost?
   loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
+  loopmeter whatif --max-turns 5..30 runs.jsonl   # recorded runs under other limits
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -118,6 +123,7 @@ pub fn main() -> ExitCode {
         Verb::Serve(args) => serve::run(&args),
         Verb::Meter(args) => meter::run(&args),
         Verb::Probe(args) => probe::run(&args),
+        Verb::Whatif(args) => whatif::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

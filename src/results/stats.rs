@@ -33,7 +33,7 @@ pub enum NoStatistic {
     OutOfRange(Thousandths),
 }
 
-/// Between what bounds a median probably lies.
+/// Between what bounds a value probably lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The lower bound.
@@ -206,6 +206,31 @@ impl Sample {
     }
 }
 
+/// The 97.5 % quantile of the normal distribution, for intervals of 95 %.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Between what bounds the share of something lies that was so `k` of `n` times: Wilson's score
+/// interval of 95 %, which holds for small n and for shares of nothing and of everything.
+///
+/// # Errors
+/// [`NoStatistic::TooFew`] if `n` is 0.
+pub fn share_interval(k: usize, n: usize) -> Result<Interval, NoStatistic> {
+    if n == 0 {
+        return Err(NoStatistic::TooFew { n, needed: 1 });
+    }
+    let (count, z2) = (as_f64(n), Z * Z);
+    let share = as_f64(k.min(n)) / count;
+    let middle = share + z2 / (2.0 * count);
+    let reach = Z * (share * (1.0 - share) / count + z2 / (4.0 * count * count)).sqrt();
+    let scale = 1.0 + z2 / count;
+    Ok(Interval {
+        low: ((middle - reach) / scale).max(0.0),
+        high: ((middle + reach) / scale).min(1.0),
+        level: 950,
+        n,
+    })
+}
+
 /// The value at so many thousandths of the way; the caller has seen to it that there is one.
 fn interpolate(ascending: &[f64], place: usize) -> f64 {
     let way = ascending.len().saturating_sub(1) * place;
@@ -322,6 +347,20 @@ mod tests {
             sample.median_interval(sure),
             Err(NoStatistic::OutOfRange(1_000))
         );
+    }
+
+    #[test]
+    fn the_interval_of_a_share_is_wilsons() {
+        let rounded = |k, n| {
+            let interval = share_interval(k, n).unwrap();
+            format!("{:.4} {:.4}", interval.low, interval.high)
+        };
+        // As statsmodels' `proportion_confint(k, n, method="wilson")` gives them.
+        assert_eq!(rounded(0, 10), "0.0000 0.2775");
+        assert_eq!(rounded(1, 46), "0.0038 0.1134");
+        assert_eq!(rounded(5, 10), "0.2366 0.7634");
+        assert_eq!(rounded(10, 10), "0.7225 1.0000");
+        assert!(share_interval(0, 0).is_err());
     }
 
     proptest! {

@@ -82,6 +82,8 @@ pub struct Machine<'a> {
     index: TranscriptIndex,
     catalog: &'a Catalog,
     tools_tokens: u64,
+    /// The tokens of each turn's request, where they were counted before.
+    prompts: &'a [u64],
     custom: BTreeMap<String, CustomStop<'a>>,
     events: Vec<Event>,
 }
@@ -97,6 +99,7 @@ impl<'a> Machine<'a> {
             index,
             catalog,
             tools_tokens,
+            prompts: &[],
             custom: BTreeMap::new(),
             events: Vec::new(),
         }
@@ -106,6 +109,15 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn with_custom_stop(mut self, name: &str, holds: CustomStop<'a>) -> Self {
         self.custom.insert(name.to_owned(), holds);
+        self
+    }
+
+    /// For the replay of a conversation: the tokens of each turn's request are known, so the
+    /// messages need not have their texts.
+    #[cfg(feature = "cli")]
+    #[must_use]
+    pub(crate) const fn with_prompts(mut self, prompts: &'a [u64]) -> Self {
+        self.prompts = prompts;
         self
     }
 
@@ -135,7 +147,7 @@ impl<'a> Machine<'a> {
                 break;
             }
             let Some(pending) = self.index.first_pending().cloned() else {
-                let prompt_tokens = self.index.tokens() + self.tools_tokens;
+                let prompt_tokens = self.prompt_tokens();
                 if self.would_overspend(prompt_tokens) {
                     self.stop(StopReason::MaxBudget, None);
                     break;
@@ -147,6 +159,16 @@ impl<'a> Machine<'a> {
             }
         }
         Need::Nothing
+    }
+
+    /// The person says something more after an answer: the conversation goes on.
+    #[cfg(feature = "cli")]
+    pub(crate) fn on_user(&mut self, content: String) {
+        self.push(Message::User { content });
+        if self.state.status == Status::Completed {
+            self.state.status = Status::Running;
+            self.state.output = None;
+        }
     }
 
     /// The model is about to be asked.
@@ -339,6 +361,13 @@ impl<'a> Machine<'a> {
                 holds(state).then(|| StopReason::Custom { name: name.clone() })
             }
         }
+    }
+
+    /// Tokens of the next request.
+    fn prompt_tokens(&self) -> u64 {
+        let turn = usize::try_from(self.state.turns).unwrap_or(usize::MAX);
+        let counted = || self.index.tokens() + self.tools_tokens;
+        self.prompts.get(turn).copied().unwrap_or_else(counted)
     }
 
     /// Under `reserve`: whether the next turn could cost more than what is left.

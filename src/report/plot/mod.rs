@@ -7,6 +7,7 @@
 
 mod data;
 mod draw;
+mod frontier;
 mod layout;
 mod picture;
 mod png;
@@ -24,6 +25,7 @@ use picture::Picture;
 use scene::Scene;
 use text::Typesetter;
 
+pub use frontier::{Frontier, FrontierLine};
 pub use svg::Ground;
 
 use super::html::anchor;

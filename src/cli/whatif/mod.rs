@@ -1,0 +1,148 @@
+//! `loopmeter whatif`: recorded runs under other limits.
+
+mod args;
+mod json;
+mod picture;
+mod text;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub(super) use args::{EXAMPLES, WhatifArgs};
+
+use super::exit::{Exit, Failure};
+use super::output::{self, counted};
+use super::signals::Interrupt;
+use crate::pricing::Price;
+use crate::record::{Import, ImportError, Imported, Seen, Skipped, record_files};
+use crate::results::stats::Thousandths;
+use crate::results::{Column, CsvFile, WriteError};
+use crate::whatif::{Report, Sweep, of_case};
+
+/// So many pieces that could not be read are named; the others are counted.
+const NAMED: u64 = 20;
+
+/// Everything that is printed.
+struct Answer<'a> {
+    imported: &'a Imported,
+    report: &'a Report,
+    price: &'a Price,
+    keep: Thousandths,
+    /// The assumption of budgets that reserve.
+    max_completion_tokens: Option<u64>,
+}
+
+/// Reads the records, replays them and prints what came of it.
+pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
+    let price = super::meter::price(&args.price)?;
+    let sweep = args.sweep(&price)?;
+    let files = record_files(&args.files).map_err(|(path, error)| {
+        Failure::CouldNotDo(format!("{}: cannot be read: {error}", path.display()))
+    })?;
+    let import = Import {
+        files,
+        format: args.from,
+        success: args.success.clone(),
+    };
+    let (imported, report) = read(&import, &sweep)?;
+    if report.recorded.runs == 0 {
+        let files = counted(imported.files, "file");
+        return Err(Failure::WrongInput(format!(
+            "no recorded run in {files}; --from FORMAT says what they are"
+        )));
+    }
+    let answer = Answer {
+        imported: &imported,
+        report: &report,
+        price: &price,
+        keep: args.keep.0,
+        max_completion_tokens: args.reserved(),
+    };
+    output::line(if args.json {
+        json::of(&answer)
+    } else {
+        text::of(&answer)
+    })?;
+    if let Some(path) = &args.csv {
+        csv(path, &report).map_err(|error| Failure::could_not_do(&error))?;
+    }
+    if let Some(path) = &args.plot {
+        picture::write(path, &answer)?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Replays every record as it is read.
+fn read(import: &Import, sweep: &Sweep) -> Result<(Imported, Report), Failure> {
+    let interrupt = Interrupt::listen();
+    let bar = bar(import);
+    let mut skipped = 0;
+    let mut watch = |seen: Seen<'_>| {
+        match seen {
+            Seen::Bytes(bytes) => bar.set_position(bytes),
+            Seen::Skipped(piece) => {
+                skipped += 1;
+                if skipped <= NAMED {
+                    bar.suspend(|| tell(piece));
+                }
+            }
+        }
+        if interrupt.is_requested() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let mut report = sweep.report();
+    let imported = import.each(
+        &mut watch,
+        |recording| sweep.replay(&recording),
+        |run| report.add(&run),
+    );
+    bar.finish_and_clear();
+    if skipped > NAMED {
+        output::note(format_args!("… and {} more left out", skipped - NAMED));
+    }
+    match imported {
+        Ok(imported) => Ok((imported, report)),
+        Err(ImportError::Stopped) => Err(Failure::Stopped),
+        Err(error) => Err(Failure::could_not_do(&error)),
+    }
+}
+
+fn tell(Skipped { place, what }: &Skipped) {
+    output::note(format_args!("{place}: {what}; left out"));
+}
+
+/// A bar over the bytes of all files; nothing is drawn where nobody watches.
+fn bar(import: &Import) -> ProgressBar {
+    if !output::is_watched() {
+        return ProgressBar::hidden();
+    }
+    let sizes = import.files.iter().map(|file| file.metadata());
+    let bar = ProgressBar::new(sizes.flatten().map(|metadata| metadata.len()).sum());
+    let style = "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A row for the runs as they were, and one for each case.
+fn csv(path: &Path, report: &Report) -> Result<(), WriteError> {
+    let recorded = of_case(report, None, &report.recorded);
+    let columns = recorded
+        .iter()
+        .map(|(name, kind, _)| Column::new(*name, *kind));
+    let mut file = CsvFile::create(path, columns.collect())?;
+    let cases = report
+        .cases
+        .iter()
+        .map(|(case, tally)| of_case(report, Some(case), tally));
+    for row in std::iter::once(recorded).chain(cases) {
+        file.append(row.into_iter().map(|(_, _, cell)| cell).collect())?;
+    }
+    file.commit().map(|_| ())
+}

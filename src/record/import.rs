@@ -1,0 +1,391 @@
+//! Reads files into recordings, a batch of pieces at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::claude_code::Sessions;
+use super::codex::Rollout;
+use super::draft::Draft;
+use super::message::Wrong;
+use super::pairs::Pairs;
+use super::source::{MOST, Raw, Source};
+use super::trace::Traces;
+use super::{
+    Format, Oddities, Place, Recording, Reported, SuccessMark, chat, mini_swe_agent, swe_agent,
+};
+use crate::message::Usage;
+
+/// How many lines of a file are remembered, so that one that comes again is known.
+const REMEMBERED: usize = 1 << 20;
+
+/// What is read, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Import {
+    /// The files, in the order of reading.
+    pub files: Vec<PathBuf>,
+    /// Their format; each file's own, as its first values show it, if not given.
+    pub format: Option<Format>,
+    /// What says that a run did what it was for.
+    pub success: SuccessMark,
+}
+
+/// A piece of a file that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Where it stands.
+    pub place: Place,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// Something that is told while files are read.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'a> {
+    /// So many bytes were read so far.
+    Bytes(u64),
+    /// A piece was left out.
+    Skipped(&'a Skipped),
+}
+
+/// Hears what is seen; a break ends the import.
+pub type Watch<'a> = &'a mut dyn FnMut(Seen<'_>) -> ControlFlow<()>;
+
+/// What was read in one format.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfFormat {
+    /// Recordings.
+    pub runs: u64,
+    /// Turns of them.
+    pub turns: u64,
+    /// Their tokens as they are counted.
+    pub counted: Usage,
+    /// Recordings that report their tokens.
+    pub reporting: u64,
+    /// What the records report, where they do.
+    pub reported: Reported,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Files.
+    pub files: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// By format.
+    pub formats: BTreeMap<Format, OfFormat>,
+    /// Pieces that could not be read.
+    pub skipped: u64,
+    /// Pieces that repeat an earlier one, and were taken once.
+    pub duplicates: u64,
+    /// What had to be read in some way or other.
+    pub oddities: Oddities,
+}
+
+/// Why an import ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A file cannot be read.
+    #[error("{}: cannot be read", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        #[source]
+        error: io::Error,
+    },
+    /// Whoever watched wanted no more.
+    #[error("the import was stopped")]
+    Stopped,
+}
+
+/// A value of a file.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) place: Place,
+    /// What tells it from others, byte for byte.
+    pub(super) digest: u128,
+    pub(super) value: Value,
+}
+
+/// What became of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    Used,
+    Duplicate,
+}
+
+/// Puts the pieces of one file together.
+pub(super) trait Importer {
+    /// Takes the next piece.
+    fn take(&mut self, piece: Piece) -> Result<Taken, Wrong>;
+    /// The recordings to which nothing will be added any more: all, at the end of the file.
+    fn closed(&mut self, at_end: bool) -> Vec<Draft>;
+}
+
+impl Import {
+    /// Reads everything: `make` works on each recording, on several at once, and `take` gets what
+    /// it made in the order of the files.
+    ///
+    /// # Errors
+    /// [`ImportError`] for a file that cannot be read, or where `watch` broke off.
+    pub fn each<T: Send>(
+        &self,
+        watch: Watch<'_>,
+        make: impl Fn(Recording) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<Imported, ImportError> {
+        let mut source = Source::new(&self.files);
+        let mut imported = Imported {
+            files: self.files.len() as u64,
+            ..Imported::default()
+        };
+        let mut importer: Option<Box<dyn Importer>> = None;
+        loop {
+            let batch = source.batch();
+            let batch = batch.map_err(|(path, error)| ImportError::Io { path, error })?;
+            if batch.is_empty() {
+                break;
+            }
+            let parsed: Vec<Parsed> = batch.into_par_iter().flat_map_iter(parse).collect();
+            let mut drafts = Vec::new();
+            for parsed in parsed {
+                let wrong = self.place(parsed, (&mut importer, &mut drafts, &mut imported));
+                if let Some(skipped) = wrong {
+                    imported.skipped += 1;
+                    heard(watch(Seen::Skipped(&skipped)))?;
+                }
+            }
+            let made: Vec<(Counted, T)> = drafts
+                .into_par_iter()
+                .map(|draft| {
+                    let recording = draft.counted();
+                    (Counted::of(&recording), make(recording))
+                })
+                .collect();
+            for (counted, made) in made {
+                counted.add_to(&mut imported);
+                take(made);
+            }
+            imported.bytes = source.bytes();
+            heard(watch(Seen::Bytes(imported.bytes)))?;
+        }
+        Ok(imported)
+    }
+
+    /// Hands a piece to the importer of its file, and says what was wrong with it.
+    fn place(
+        &self,
+        parsed: Parsed,
+        (importer, drafts, imported): (
+            &mut Option<Box<dyn Importer>>,
+            &mut Vec<Draft>,
+            &mut Imported,
+        ),
+    ) -> Option<Skipped> {
+        let piece = match parsed {
+            Parsed::Wrong(skipped) => return Some(skipped),
+            Parsed::End => {
+                if let Some(mut ended) = importer.take() {
+                    drafts.extend(ended.closed(true));
+                }
+                return None;
+            }
+            Parsed::Piece(piece) => piece,
+        };
+        let place = piece.place.clone();
+        let skipped = |what: &str| {
+            Some(Skipped {
+                place: place.clone(),
+                what: what.to_owned(),
+            })
+        };
+        if importer.is_none() {
+            let Some(format) = self.format.or_else(|| Format::of(&piece.value)) else {
+                return skipped("no record of a known format; --from FORMAT says which it is");
+            };
+            *importer = Some(self.importer(format));
+        }
+        let used = importer.as_mut()?;
+        let taken = used.take(piece);
+        drafts.extend(used.closed(false));
+        match taken {
+            Ok(Taken::Used) => None,
+            Ok(Taken::Duplicate) => {
+                imported.duplicates += 1;
+                None
+            }
+            Err(Wrong(what)) => skipped(&what),
+        }
+    }
+
+    fn importer(&self, format: Format) -> Box<dyn Importer> {
+        let success = self.success.clone();
+        let one_each =
+            |read| -> Box<dyn Importer> { Box::new(OneEach::new(success.clone(), read)) };
+        match format {
+            Format::Chat => one_each(chat::draft),
+            Format::MiniSweAgent => one_each(mini_swe_agent::draft),
+            Format::SweAgent => one_each(swe_agent::draft),
+            Format::Pairs => Box::new(Pairs::new(success)),
+            Format::Trace => Box::new(Traces::new(success)),
+            Format::ClaudeCode => Box::new(Sessions::new(success)),
+            Format::Codex => Box::new(Rollout::new(success)),
+        }
+    }
+}
+
+fn heard(answer: ControlFlow<()>) -> Result<(), ImportError> {
+    match answer {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(ImportError::Stopped),
+    }
+}
+
+/// How a format with one recording a piece reads one.
+type ReadOne = fn(Value, &Place) -> Result<Draft, Wrong>;
+
+/// An importer of a format with one recording a piece.
+struct OneEach {
+    success: SuccessMark,
+    read: ReadOne,
+    known: BTreeSet<u128>,
+    read_last: Option<Draft>,
+}
+
+impl OneEach {
+    fn new(success: SuccessMark, read: ReadOne) -> Self {
+        Self {
+            success,
+            read,
+            known: BTreeSet::new(),
+            read_last: None,
+        }
+    }
+}
+
+impl Importer for OneEach {
+    fn take(&mut self, piece: Piece) -> Result<Taken, Wrong> {
+        if self.known.len() < REMEMBERED && !self.known.insert(piece.digest) {
+            return Ok(Taken::Duplicate);
+        }
+        let success = self.success.read(&piece.value);
+        let mut draft = (self.read)(piece.value, &piece.place)?;
+        draft.success = success;
+        self.read_last = Some(draft);
+        Ok(Taken::Used)
+    }
+
+    fn closed(&mut self, _at_end: bool) -> Vec<Draft> {
+        self.read_last.take().into_iter().collect()
+    }
+}
+
+/// A part of a file as a value.
+enum Parsed {
+    Piece(Piece),
+    Wrong(Skipped),
+    End,
+}
+
+/// Reads a part as JSON; an array is as many values as it has elements.
+fn parse(raw: Raw) -> Vec<Parsed> {
+    let (place, bytes) = match raw {
+        Raw::End => return vec![Parsed::End],
+        Raw::TooLong(place) => {
+            let what = format!("longer than {} MiB", MOST >> 20);
+            return vec![Parsed::Wrong(Skipped { place, what })];
+        }
+        Raw::Piece { place, bytes } => (place, bytes),
+    };
+    let bytes = bytes.trim_ascii_end();
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(Value::Array(values)) => {
+            let pieces = values.into_iter().map(|value| {
+                Parsed::Piece(Piece {
+                    place: place.clone(),
+                    digest: digest(value.to_string().as_bytes()),
+                    value,
+                })
+            });
+            pieces.collect()
+        }
+        Ok(value) => vec![Parsed::Piece(Piece {
+            place,
+            digest: digest(bytes),
+            value,
+        })],
+        Err(error) => vec![Parsed::Wrong(broken(place, bytes, &error))],
+    }
+}
+
+/// What is wrong with bytes that are no JSON, where in the file it is.
+fn broken(mut place: Place, bytes: &[u8], error: &serde_json::Error) -> Skipped {
+    if let Err(error) = std::str::from_utf8(bytes) {
+        let good = &bytes[..error.valid_up_to()];
+        let breaks = good.iter().filter(|byte| **byte == b'\n').count();
+        place.line = place.line.saturating_add(breaks as u64);
+        let line = good
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let what = format!("not UTF-8 at byte {} of the line", line.len() + 1);
+        return Skipped { place, what };
+    }
+    place.line += error.line().saturating_sub(1) as u64;
+    let words = error.to_string();
+    let words = words.split(" at line ").next().unwrap_or_default();
+    let what = format!("not JSON: {words} at column {}", error.column());
+    Skipped { place, what }
+}
+
+/// Two digests of 64 bits under different beginnings, as one.
+fn digest(bytes: &[u8]) -> u128 {
+    let half = |begin: u8| {
+        let mut hasher = DefaultHasher::new();
+        begin.hash(&mut hasher);
+        bytes.hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
+}
+
+/// What one recording adds to what was read.
+struct Counted {
+    format: Format,
+    of_format: OfFormat,
+    oddities: Oddities,
+}
+
+impl Counted {
+    fn of(recording: &Recording) -> Self {
+        let is_reporting = recording.reported.prompt_tokens.is_some();
+        Self {
+            format: recording.format,
+            of_format: OfFormat {
+                runs: 1,
+                turns: recording.turns.len() as u64,
+                counted: recording.counted(),
+                reporting: u64::from(is_reporting),
+                reported: recording.reported,
+            },
+            oddities: recording.oddities.clone(),
+        }
+    }
+
+    fn add_to(self, imported: &mut Imported) {
+        let sum = imported.formats.entry(self.format).or_default();
+        sum.runs += self.of_format.runs;
+        sum.turns += self.of_format.turns;
+        sum.counted += self.of_format.counted;
+        sum.reporting += self.of_format.reporting;
+        sum.reported.add(&self.of_format.reported);
+        imported.oddities.add(&self.oddities);
+    }
+}

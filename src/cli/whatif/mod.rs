@@ -36,7 +36,7 @@ struct Answer<'a> {
 
 /// Reads the records, replays them and prints what came of it.
 pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
-    let price = super::meter::price(&args.price)?;
+    let price = super::prices::price(&args.price)?;
     let sweep = args.sweep(&price)?;
     let files = record_files(&args.files).map_err(|(path, error)| {
         Failure::CouldNotDo(format!("{}: cannot be read: {error}", path.display()))

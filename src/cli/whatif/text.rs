@@ -118,8 +118,8 @@ fn marks(answer: &Answer<'_>) -> String {
          successes  {successes}\n\
          calls      {}, {} of them made before in the same run, in {}; {} in a row at most\n",
         price.name,
-        million(price.input),
-        million(price.output),
+        million(price.rates.input),
+        million(price.rates.output),
         price.source,
         price.date,
         calls.calls,

@@ -78,6 +78,22 @@ enum Fields<'a> {
         #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
         first_token_ms: Option<u64>,
     },
+    ContextEdited {
+        turn: u32,
+        results: u32,
+    },
+    Summary {
+        turn: u32,
+        prompt_tokens: u64,
+        completion_tokens: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cached_tokens: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_write_tokens: Option<u64>,
+        #[serde(rename = "costUsd")]
+        cost_usd: Option<Box<RawValue>>,
+        ms: u64,
+    },
     ToolStart {
         #[serde(rename = "toolName")]
         tool_name: &'a str,
@@ -180,6 +196,24 @@ impl<'a> Line<'a> {
                 finish: finish.map(FinishReason::as_str),
                 counted: Counted::of(usage, metering),
                 first_token_ms: metering.first_token.map(millis),
+            },
+            Event::ContextEdited { turn, results } => Fields::ContextEdited {
+                turn: *turn,
+                results: *results,
+            },
+            Event::Summary {
+                turn,
+                usage,
+                cost,
+                provider,
+            } => Fields::Summary {
+                turn: *turn,
+                prompt_tokens: usage.prompt_tokens,
+                completion_tokens: usage.completion_tokens,
+                cached_tokens: usage.cached_tokens.filter(|tokens| *tokens > 0),
+                cache_write_tokens: usage.cache_write_tokens.filter(|tokens| *tokens > 0),
+                cost_usd: dollars(*cost),
+                ms: millis(*provider),
             },
             Event::ToolStart {
                 tool_name,

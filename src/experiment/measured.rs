@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
+use super::lever_columns::{LEVER_COLUMNS, LEVER_TURN_COLUMNS};
 use super::settings::Settings;
 use super::wire_columns::{WIRE_COLUMNS, WIRE_TURN_COLUMNS};
 use crate::event::{Event, Metering, Observer};
@@ -36,6 +37,10 @@ pub(super) struct Ledger {
     progress: Vec<Duration>,
     /// Attempts that repeated a body.
     pub(super) retries: u32,
+    /// Tool results that were left out of what is sent.
+    pub(super) left_out: u32,
+    /// Tokens of asking for each summary.
+    pub(super) summaries: Vec<Usage>,
 }
 
 impl Observer for Ledger {
@@ -60,6 +65,8 @@ impl Observer for Ledger {
             }
             Event::Attempt { attempt, .. } => self.retries += u32::from(attempt.number > 1),
             Event::ToolProgress { .. } => self.progress.push(at),
+            Event::ContextEdited { results, .. } => self.left_out += results,
+            Event::Summary { usage, .. } => self.summaries.push(*usage),
             _ => {}
         }
     }
@@ -88,6 +95,8 @@ pub(super) struct Measured<'s> {
     /// The turn after which a person was first asked.
     pub(super) asked_at_turn: Option<u32>,
     pub(super) restored: Option<Restored>,
+    /// The beginning of a digest of what would be sent next: the tools and the messages.
+    pub(super) sent_digest: String,
     /// How long the run's bytes take without the run.
     pub(super) bare_socket: Option<Duration>,
 }
@@ -236,11 +245,14 @@ impl Presence {
 }
 
 fn all_columns() -> impl Iterator<Item = &'static CellColumn> {
-    CELL_COLUMNS.iter().chain(WIRE_COLUMNS)
+    CELL_COLUMNS.iter().chain(LEVER_COLUMNS).chain(WIRE_COLUMNS)
 }
 
 fn all_turn_columns() -> impl Iterator<Item = &'static TurnColumn> {
-    TURN_COLUMNS.iter().chain(WIRE_TURN_COLUMNS)
+    TURN_COLUMNS
+        .iter()
+        .chain(LEVER_TURN_COLUMNS)
+        .chain(WIRE_TURN_COLUMNS)
 }
 
 /// A measured column of a cell.
@@ -468,6 +480,6 @@ fn replayed_percent(measured: &Measured<'_>) -> Printed {
     Printed::from(percent)
 }
 
-fn count(items: usize) -> Printed {
+pub(super) fn count(items: usize) -> Printed {
     u64::try_from(items).ok().into()
 }

@@ -15,6 +15,7 @@ mod host;
 mod input;
 mod inputs;
 mod labels;
+mod lever_columns;
 mod live;
 mod load;
 mod loopback;

@@ -73,7 +73,8 @@ pub(super) fn replay(script: &Script, settings: RunSettings, catalog: &Catalog) 
                 }
                 machine.on_user(String::new());
             }
-            Need::Nothing => break,
+            // No case of a replay is one under which a summary is asked for.
+            Need::Summary { .. } | Need::Nothing => break,
         }
         machine.take_events();
     }

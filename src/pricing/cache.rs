@@ -1,0 +1,189 @@
+//! A provider's prompt cache: which tokens of successive requests are read from it, and which are
+//! written to it.
+//!
+//! Nothing is cached here. A provider keeps what a request began with; a later request that begins
+//! with the same tokens is billed less for them. The rules differ, and these are the parts in
+//! which they do: how long a prompt must be, at which places it can be taken up again, how long
+//! it is kept, and what reading and writing cost.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::price::{Price, Rates};
+use crate::money::PicoUsd;
+
+/// Where a kept prompt can be taken up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheUnit {
+    /// At the end of every block of so many tokens, 1 at least.
+    Blocks(u64),
+    /// Where an earlier request ended, and nowhere between.
+    Requests,
+}
+
+/// The rules of a prompt cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheTerms {
+    /// Shorter prompts are not kept, and shorter beginnings are not read.
+    pub min_tokens: u64,
+    /// Where a kept prompt can be taken up again.
+    pub unit: CacheUnit,
+    /// How long after its last use a prompt is kept, in milliseconds.
+    pub expires_ms: u64,
+    /// What a token read costs, in hundredths of a token of input, where the price does not say.
+    pub read_percent: u32,
+    /// What a token written costs, in hundredths of a token of input, where the price does not
+    /// say.
+    pub write_percent: u32,
+}
+
+impl CacheTerms {
+    /// What OpenAI documents: prompts of 1,024 tokens or more, blocks of 128, at least five
+    /// minutes without use; writing costs what input costs.
+    pub const OPENAI: Self = Self {
+        min_tokens: 1_024,
+        unit: CacheUnit::Blocks(128),
+        expires_ms: 300_000,
+        read_percent: 10,
+        write_percent: 100,
+    };
+
+    /// What Anthropic documents of Claude Sonnet 4.5, with the one breakpoint that follows the
+    /// conversation: five minutes from the last use, writing at one and a quarter.
+    pub const ANTHROPIC: Self = Self {
+        min_tokens: 1_024,
+        unit: CacheUnit::Requests,
+        expires_ms: 300_000,
+        read_percent: 10,
+        write_percent: 125,
+    };
+
+    /// The same kept for an hour, writing at twice the price.
+    pub const ANTHROPIC_1H: Self = Self {
+        expires_ms: 3_600_000,
+        write_percent: 200,
+        ..Self::ANTHROPIC
+    };
+
+    /// The terms that have a name.
+    pub const NAMED: [(&'static str, Self); 3] = [
+        ("openai", Self::OPENAI),
+        ("anthropic", Self::ANTHROPIC),
+        ("anthropic_1h", Self::ANTHROPIC_1H),
+    ];
+
+    /// The terms of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::NAMED.iter().find(|(known, _)| *known == name)?;
+        Some(found.1)
+    }
+
+    /// `price` with a rate for tokens read and written, where it has none of its own. A price
+    /// that has one for reading says what writing costs by having one for it or not.
+    #[must_use]
+    pub fn priced(&self, mut price: Price) -> Price {
+        self.fill(&mut price.rates);
+        for tier in &mut price.tiers {
+            self.fill(&mut tier.rates);
+        }
+        price
+    }
+
+    fn fill(&self, rates: &mut Rates) {
+        if rates.cached_read.is_some() {
+            return;
+        }
+        let part = |percent: u32| {
+            let hundredfold = i128::from(rates.input.pico()) * i128::from(percent);
+            let pico = (hundredfold + 50).div_euclid(100);
+            PicoUsd::from_pico(i64::try_from(pico).unwrap_or(i64::MAX))
+        };
+        (rates.cached_read, rates.cache_write) = (
+            Some(part(self.read_percent)),
+            Some(part(self.write_percent)),
+        );
+    }
+}
+
+/// A request as a cache sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachedRequest {
+    /// Tokens that it has in common with the request before.
+    pub common_tokens: u64,
+    /// Its tokens, as far as a later request can have them in common with it.
+    pub reach_tokens: u64,
+    /// When it is made, on the run's clock.
+    pub at: Duration,
+}
+
+/// What a cache did for a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheUse {
+    /// Tokens read from it.
+    pub read: u64,
+    /// Tokens written to it.
+    pub written: u64,
+}
+
+/// What the requests of a run left in a cache.
+///
+/// Each request is compared with the one before it. That is enough as long as no request goes back
+/// to what was edited out: then none has more in common with an older request than with the last.
+/// Using a prompt counts as a use of every beginning of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// Where the last request can be taken up, rising; with blocks the last place says all.
+    ends: Vec<u64>,
+    /// When it was made.
+    used: Duration,
+}
+
+impl Cache {
+    /// Whether no request left anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// What is read for a request and written by it.
+    pub fn request(&mut self, terms: &CacheTerms, request: CachedRequest) -> CacheUse {
+        let CachedRequest {
+            common_tokens,
+            reach_tokens,
+            at,
+        } = request;
+        let kept_until = self
+            .used
+            .saturating_add(Duration::from_millis(terms.expires_ms));
+        if at > kept_until {
+            self.ends.clear();
+        }
+        self.used = at;
+        let is_long = |tokens: &u64| *tokens >= terms.min_tokens;
+        let (read, end) = match terms.unit {
+            CacheUnit::Blocks(tokens) => {
+                let whole = |length: u64| length - length % tokens.max(1);
+                let kept = self.ends.pop().unwrap_or(0);
+                (whole(kept.min(common_tokens)), whole(reach_tokens))
+            }
+            CacheUnit::Requests => {
+                self.ends.retain(|end| *end <= common_tokens);
+                (self.ends.last().copied().unwrap_or(0), reach_tokens)
+            }
+        };
+        let read = Some(read).filter(is_long).unwrap_or(0);
+        let Some(end) = Some(end).filter(is_long) else {
+            return CacheUse { read, written: 0 };
+        };
+        if self.ends.last() != Some(&end) {
+            self.ends.push(end);
+        }
+        CacheUse {
+            read,
+            written: end.saturating_sub(read),
+        }
+    }
+}

@@ -187,3 +187,96 @@ impl Cache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests as (common, reach, seconds), and what is read and written for each.
+    fn play(terms: &CacheTerms, requests: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
+        let mut cache = Cache::default();
+        let uses = requests
+            .iter()
+            .map(|&(common_tokens, reach_tokens, seconds)| {
+                let request = CachedRequest {
+                    common_tokens,
+                    reach_tokens,
+                    at: Duration::from_secs(seconds),
+                };
+                let CacheUse { read, written } = cache.request(terms, request);
+                (read, written)
+            });
+        uses.collect()
+    }
+
+    #[test]
+    fn blocks_are_read_and_written_whole_and_short_prompts_are_not_kept() {
+        let requests = [
+            (0, 1_000, 0),
+            (1_000, 1_100, 0),
+            (1_100, 1_500, 0),
+            (1_500, 1_700, 0),
+        ];
+        let uses = play(&CacheTerms::OPENAI, &requests);
+        assert_eq!(uses, [(0, 0), (0, 1_024), (1_024, 384), (1_408, 256)]);
+    }
+
+    #[test]
+    fn where_only_requests_can_be_taken_up_an_edit_gives_up_all_that_came_after_it() {
+        let requests = [
+            (0, 2_000, 0),
+            (2_000, 3_000, 0),
+            (3_000, 4_000, 0),
+            (2_900, 3_500, 0),
+        ];
+        let whole = play(&CacheTerms::ANTHROPIC, &requests);
+        assert_eq!(
+            whole,
+            [(0, 2_000), (2_000, 1_000), (3_000, 1_000), (2_000, 1_500)]
+        );
+        let blocks = play(&CacheTerms::OPENAI, &requests);
+        assert_eq!(blocks.last(), Some(&(2_816, 640)));
+    }
+
+    #[test]
+    fn a_prompt_is_kept_until_it_was_not_used_for_too_long() {
+        let requests = [
+            (0, 2_000, 0),
+            (2_000, 3_000, 300),
+            (3_000, 4_000, 600),
+            (4_000, 5_000, 901),
+        ];
+        let uses = play(&CacheTerms::ANTHROPIC, &requests);
+        assert_eq!(
+            uses,
+            [(0, 2_000), (2_000, 1_000), (3_000, 1_000), (0, 5_000)]
+        );
+        let hour = play(&CacheTerms::ANTHROPIC_1H, &requests);
+        assert_eq!(hour.last(), Some(&(4_000, 1_000)));
+    }
+
+    #[test]
+    fn a_price_keeps_the_rate_that_it_has_and_gets_the_one_that_it_lacks() {
+        let price = |cached_read| Price {
+            name: "p".to_owned(),
+            rates: Rates {
+                cached_read,
+                ..Rates::plain(
+                    PicoUsd::from_pico(2_000_000),
+                    PicoUsd::from_pico(12_000_000),
+                )
+            },
+            tiers: Vec::new(),
+            source: "s".to_owned(),
+            date: "d".to_owned(),
+        };
+        let filled = CacheTerms::ANTHROPIC.priced(price(None)).rates;
+        let pico = |usd: Option<PicoUsd>| usd.map(PicoUsd::pico);
+        assert_eq!(pico(filled.cached_read), Some(200_000));
+        assert_eq!(pico(filled.cache_write), Some(2_500_000));
+        let own = CacheTerms::ANTHROPIC
+            .priced(price(Some(PicoUsd::from_pico(7))))
+            .rates;
+        assert_eq!((pico(own.cached_read), own.cache_write), (Some(7), None));
+    }
+}

@@ -56,6 +56,13 @@ impl<'a> Machine<'a> {
         state.summaries.push(summary);
     }
 
+    /// The tokens of the next request's messages that the last one began with.
+    #[cfg(test)]
+    pub(crate) fn common_tokens(&self) -> Option<u64> {
+        let sending = self.sending.as_ref()?;
+        Some(sending.request(0, Duration::ZERO).common_tokens)
+    }
+
     /// What is asked of the model next, and what it costs at most.
     pub(super) fn model_need(&mut self) -> (Need, PicoUsd) {
         let turn = self.state.turns.saturating_add(1);

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use loopmeter::files::write_file;
@@ -52,13 +52,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/prices");
     write_file(&assets.join("models.jsonl"), table.text.as_bytes())?;
     fs::copy(folder.join("LICENSE"), assets.join("LICENSE-genai-prices"))?;
-    let mut said = format!(
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
         "{origin}: {} models priced, {} not sold by the token",
         table.priced, table.other
-    );
+    )?;
     for (why, models) in &table.left {
-        said += &format!("\nlisted without a price: {models}, because {why}");
+        writeln!(out, "listed without a price: {models}, because {why}")?;
     }
-    eprintln!("{said}");
     Ok(())
 }

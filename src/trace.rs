@@ -66,10 +66,8 @@ enum Fields<'a> {
         prompt_tokens: u64,
         completion_tokens: u64,
         total_tokens: u64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cached_tokens: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache_write_tokens: Option<u64>,
+        #[serde(flatten)]
+        cache: Cache,
         #[serde(rename = "costUsd")]
         cost_usd: Option<Box<RawValue>>,
         finish: Option<&'static str>,
@@ -152,6 +150,25 @@ impl AttemptLine {
     }
 }
 
+/// What a cache did for a turn, written where it did something.
+#[derive(Serialize)]
+struct Cache {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_write_tokens: Option<u64>,
+}
+
+impl Cache {
+    fn of(usage: &Usage) -> Self {
+        let some = |tokens: Option<u64>| tokens.filter(|tokens| *tokens > 0);
+        Self {
+            cached_tokens: some(usage.cached_tokens),
+            cache_write_tokens: some(usage.cache_write_tokens),
+        }
+    }
+}
+
 /// Our own count of a turn's tokens, written where the provider's differs or is missing.
 #[derive(Serialize)]
 struct Counted {
@@ -176,8 +193,17 @@ impl Counted {
 
 impl<'a> Line<'a> {
     fn new(run_id: &'a str, event: &'a Event) -> Self {
-        let fields = match event {
-            Event::Attempt { turn, attempt } => Fields::Attempt(AttemptLine::new(*turn, attempt)),
+        Self {
+            run_id,
+            fields: Fields::of(event),
+        }
+    }
+}
+
+impl<'a> Fields<'a> {
+    fn of(event: &'a Event) -> Self {
+        match event {
+            Event::Attempt { turn, attempt } => Self::Attempt(AttemptLine::new(*turn, attempt)),
             Event::Turn {
                 turn,
                 usage,
@@ -185,13 +211,12 @@ impl<'a> Line<'a> {
                 cost,
                 finish,
                 ..
-            } => Fields::Turn {
+            } => Self::Turn {
                 turn: *turn,
                 prompt_tokens: usage.prompt_tokens,
                 completion_tokens: usage.completion_tokens,
                 total_tokens: usage.total_tokens(),
-                cached_tokens: usage.cached_tokens.filter(|tokens| *tokens > 0),
-                cache_write_tokens: usage.cache_write_tokens.filter(|tokens| *tokens > 0),
+                cache: Cache::of(usage),
                 cost_usd: dollars(*cost),
                 finish: finish.map(FinishReason::as_str),
                 counted: Counted::of(usage, metering),
@@ -219,17 +244,17 @@ impl<'a> Line<'a> {
                 tool_name,
                 args,
                 call_id,
-            } => Fields::ToolStart {
+            } => Self::ToolStart {
                 tool_name,
                 args,
                 call_id,
             },
-            Event::ToolProgress { tool_name, label } => Fields::ToolProgress { tool_name, label },
+            Event::ToolProgress { tool_name, label } => Self::ToolProgress { tool_name, label },
             Event::ToolResult {
                 tool_name,
                 took,
                 ok,
-            } => Fields::ToolResult {
+            } => Self::ToolResult {
                 tool_name,
                 ms: millis(*took),
                 ok: *ok,
@@ -238,7 +263,7 @@ impl<'a> Line<'a> {
                 tool_name,
                 args,
                 call_id,
-            } => Fields::ApprovalRequired {
+            } => Self::ApprovalRequired {
                 tool_name,
                 args,
                 call_id,
@@ -248,14 +273,13 @@ impl<'a> Line<'a> {
                 reason,
                 turns,
                 cost,
-            } => Fields::RunStopped {
+            } => Self::RunStopped {
                 status,
                 reason: reason.as_deref(),
                 turns: *turns,
                 cost_usd: dollars(*cost),
             },
-        };
-        Self { run_id, fields }
+        }
     }
 }
 
@@ -349,7 +373,12 @@ mod tests {
 
     #[test]
     fn what_only_a_wire_can_say_is_written_only_where_there_is_one() {
-        let (reported, counted) = (usage(30, 4), usage(7, 2));
+        let counted = usage(7, 2);
+        let reported = Usage {
+            cached_tokens: Some(20),
+            cache_write_tokens: Some(0),
+            ..usage(30, 4)
+        };
         let lines = trace(&[
             Event::Attempt {
                 turn: 1,
@@ -376,7 +405,7 @@ mod tests {
         assert_eq!(
             lines,
             r#"{"runId":"n1","type":"attempt","turn":1,"number":2,"outcome":"refused","status":429,"waitedMs":20,"ms":3}
-{"runId":"n1","type":"turn","turn":1,"prompt_tokens":30,"completion_tokens":4,"total_tokens":34,"costUsd":0,"finish":null,"counted":{"prompt_tokens":7,"completion_tokens":2,"billed":false},"firstTokenMs":5}
+{"runId":"n1","type":"turn","turn":1,"prompt_tokens":30,"completion_tokens":4,"total_tokens":34,"cached_tokens":20,"costUsd":0,"finish":null,"counted":{"prompt_tokens":7,"completion_tokens":2,"billed":false},"firstTokenMs":5}
 "#
         );
     }

@@ -92,7 +92,7 @@ pub(super) fn list(listed: &Listed<'_>) -> Result<Exit, Failure> {
     let models: Vec<&Model> = table
         .models
         .iter()
-        .filter(|model| meant(&model.full_name()) || model.aliases.iter().any(|name| meant(name)))
+        .filter(|model| model.full_names().iter().any(|name| meant(name)))
         .collect();
     if own.is_empty() && models.is_empty() {
         return Err(nothing(&table, listed.pattern.unwrap_or_default()));

@@ -264,13 +264,12 @@ impl Bound<'_> {
                 (false, false) => Missing::ReplyLengthAndReplies,
             });
         };
-        let reserved = budget.filter(|_| reserves);
         let others = if self.sub_agents {
             None
         } else {
             self.by_length(reply)
         };
-        let least = match (reserved, others) {
+        let least = match (budget.filter(|_| reserves), others) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
@@ -342,3 +341,6 @@ impl Bound<'_> {
         cost
     }
 }
+
+#[cfg(test)]
+mod tests;

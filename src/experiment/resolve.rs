@@ -132,7 +132,7 @@ impl Resolver<'_, '_> {
                     let help = format!("write its full name, `{}`", price.name);
                     self.findings.add(&pointer, &message, &help);
                 }
-                Err(error) => self.findings.add(&pointer, &message, &error.to_string()),
+                Err(error) => self.findings.add(&pointer, &message, &error.help()),
             }
         }
         Ok(prices)

@@ -42,7 +42,8 @@ pub struct Settings {
     pub idempotency_keys: IdempotencyKeys,
     /// Other words for a tool's description, by the tool's name.
     pub descriptions: BTreeMap<String, String>,
-    /// The entry of the price list that bills the run. Default: `chapter`.
+    /// What bills the run: an entry of `loopmeter list prices`, such as `openai/gpt-5`, in full;
+    /// `@YYYY-MM-DD` behind it means the price of that day. Default: `chapter`.
     pub price: Option<String>,
     /// How the provider caches prompts; prices without a rate for cached tokens get one from it.
     /// Default: `none`.

@@ -210,3 +210,6 @@ impl Experiment {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Day {
     year: u16,
     month: u8,
-    day: u8,
+    of_month: u8,
 }
 
 /// A text that is no day.
@@ -36,9 +36,9 @@ impl FromStr for Day {
         let day = Self {
             year: text[..4].parse().map_err(|_| not_a_day())?,
             month: text[5..7].parse().map_err(|_| not_a_day())?,
-            day: text[8..].parse().map_err(|_| not_a_day())?,
+            of_month: text[8..].parse().map_err(|_| not_a_day())?,
         };
-        let exists = day.day >= 1 && day.day <= day.days_in_month();
+        let exists = day.of_month >= 1 && day.of_month <= day.days_in_month();
         if exists { Ok(day) } else { Err(not_a_day()) }
     }
 }
@@ -59,7 +59,7 @@ impl Day {
 
 impl fmt::Display for Day {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.of_month)
     }
 }
 

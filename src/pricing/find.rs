@@ -33,7 +33,7 @@ const ALIKE: f64 = 0.6;
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     /// No model is called so.
-    #[error("no price {name:?}; {}`loopmeter list prices PATTERN` lists what there is", did_you_mean(.near))]
+    #[error("no price {name:?}; {}", self.help())]
     Unknown {
         /// The name.
         name: String,
@@ -62,6 +62,27 @@ pub enum PriceError {
     /// The shipped table cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
+}
+
+impl PriceError {
+    /// What to do about it, for those that have said already which name it is.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            Self::Unknown { near, .. } => format!(
+                "{}`loopmeter list prices PATTERN` lists what there is",
+                did_you_mean(near)
+            ),
+            Self::Ambiguous { sellers, .. } => {
+                format!(
+                    "several providers sell it: write one of {}",
+                    sellers.join(", ")
+                )
+            }
+            Self::NotBilled { why, .. } => format!("{why}: name another model"),
+            Self::List(_) | Self::Table(_) => self.to_string(),
+        }
+    }
 }
 
 fn did_you_mean(near: &[String]) -> String {

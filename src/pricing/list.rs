@@ -133,7 +133,7 @@ pub(super) enum PerTokenError {
 pub(super) fn per_token(text: &str) -> Result<PicoUsd, PerTokenError> {
     let million: PicoUsd = text.parse().map_err(|error| match error {
         MoneyError::OutOfRange(_) => PerTokenError::TooFine,
-        other => PerTokenError::Money(other),
+        error @ MoneyError::NotADecimal(_) => PerTokenError::Money(error),
     })?;
     if million < PicoUsd::ZERO {
         return Err(PerTokenError::Negative);

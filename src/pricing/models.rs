@@ -96,6 +96,15 @@ impl Model {
         format!("{}/{}", self.provider, self.id)
     }
 
+    /// Every name that means it among all: `provider/` before its name and each alias.
+    #[must_use]
+    pub fn full_names(&self) -> Vec<String> {
+        let names = [&self.id].into_iter().chain(&self.aliases);
+        names
+            .map(|name| format!("{}/{name}", self.provider))
+            .collect()
+    }
+
     /// Whether the provider knows it by this name.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {

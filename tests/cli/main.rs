@@ -8,4 +8,5 @@ mod common;
 mod errors;
 mod gate;
 mod list;
+mod prices;
 mod run;

@@ -38,7 +38,8 @@
 //! The modules, bottom first; each imports only earlier ones: [`money`], [`clock`], [`message`],
 //! [`event`], [`files`], [`document`], [`world`] → [`tokens`], [`pricing`], [`scenario`],
 //! [`tools`] → [`provider`] → [`run`] → [`trace`], [`store`] → the
-//! laboratory (feature `cli`): `results` → `experiment` → `lab` → `report` → `cli`.
+//! laboratory (feature `cli`): `record` → `results` → `whatif` → `experiment` → `lab` → `report`
+//! → `cli`.
 
 pub mod clock;
 pub mod document;

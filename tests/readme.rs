@@ -114,6 +114,12 @@ fn replay(fence: &Fence, folder: &Path, name: &str) {
     }
 }
 
+/// The recorded runs that pages show, where their commands find them.
+#[cfg(unix)]
+fn lend_records(folder: &Path) {
+    std::os::unix::fs::symlink(root().join("experiments/records"), folder.join("records")).unwrap();
+}
+
 #[cfg(unix)]
 #[test]
 fn every_console_block_prints_what_it_shows() {
@@ -128,6 +134,7 @@ fn every_console_block_prints_what_it_shows() {
     let mut replayed = 0;
     for page in pages {
         let folder = tempfile::tempdir().unwrap();
+        lend_records(folder.path());
         for fence in fences(&fs::read_to_string(&page).unwrap()) {
             if let Some(file) = fence.info.strip_prefix("toml ") {
                 fs::write(folder.path().join(file), &fence.text).unwrap();

@@ -24,6 +24,9 @@ use crate::message::Usage;
 /// How many lines of a file are remembered, so that one that comes again is known.
 const REMEMBERED: usize = 1 << 20;
 
+/// How many recordings are worked on before what was made of them is handed on.
+const AT_ONCE: usize = 256;
+
 /// What is read, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Import {
@@ -142,11 +145,11 @@ impl Import {
         mut take: impl FnMut(T),
     ) -> Result<Imported, ImportError> {
         let mut source = Source::new(&self.files);
-        let mut imported = Imported {
+        let mut reading = Reading::new(self);
+        let mut sum = Imported {
             files: self.files.len() as u64,
             ..Imported::default()
         };
-        let mut importer: Option<Box<dyn Importer>> = None;
         loop {
             let batch = source.batch();
             let batch = batch.map_err(|(path, error)| ImportError::Io { path, error })?;
@@ -154,75 +157,30 @@ impl Import {
                 break;
             }
             let parsed: Vec<Parsed> = batch.into_par_iter().flat_map_iter(parse).collect();
-            let mut drafts = Vec::new();
-            for parsed in parsed {
-                let wrong = self.place(parsed, (&mut importer, &mut drafts, &mut imported));
-                if let Some(skipped) = wrong {
-                    imported.skipped += 1;
-                    heard(watch(Seen::Skipped(&skipped)))?;
-                }
+            for skipped in parsed.into_iter().filter_map(|one| reading.take(one)) {
+                sum.skipped += 1;
+                heard(watch(Seen::Skipped(&skipped)))?;
             }
-            let made: Vec<(Counted, T)> = drafts
-                .into_par_iter()
-                .map(|draft| {
+            let mut drafts = std::mem::take(&mut reading.closed).into_iter();
+            loop {
+                let some: Vec<Draft> = drafts.by_ref().take(AT_ONCE).collect();
+                if some.is_empty() {
+                    break;
+                }
+                let counted = some.into_par_iter().map(|draft| {
                     let recording = draft.counted();
                     (Counted::of(&recording), make(recording))
-                })
-                .collect();
-            for (counted, made) in made {
-                counted.add_to(&mut imported);
-                take(made);
-            }
-            imported.bytes = source.bytes();
-            heard(watch(Seen::Bytes(imported.bytes)))?;
-        }
-        Ok(imported)
-    }
-
-    /// Hands a piece to the importer of its file, and says what was wrong with it.
-    fn place(
-        &self,
-        parsed: Parsed,
-        (importer, drafts, imported): (
-            &mut Option<Box<dyn Importer>>,
-            &mut Vec<Draft>,
-            &mut Imported,
-        ),
-    ) -> Option<Skipped> {
-        let piece = match parsed {
-            Parsed::Wrong(skipped) => return Some(skipped),
-            Parsed::End => {
-                if let Some(mut ended) = importer.take() {
-                    drafts.extend(ended.closed(true));
+                });
+                for (counted, made) in counted.collect::<Vec<_>>() {
+                    counted.add_to(&mut sum);
+                    take(made);
                 }
-                return None;
             }
-            Parsed::Piece(piece) => piece,
-        };
-        let place = piece.place.clone();
-        let skipped = |what: &str| {
-            Some(Skipped {
-                place: place.clone(),
-                what: what.to_owned(),
-            })
-        };
-        if importer.is_none() {
-            let Some(format) = self.format.or_else(|| Format::of(&piece.value)) else {
-                return skipped("no record of a known format; --from FORMAT says which it is");
-            };
-            *importer = Some(self.importer(format));
+            sum.bytes = source.bytes();
+            sum.duplicates = reading.duplicates;
+            heard(watch(Seen::Bytes(sum.bytes)))?;
         }
-        let used = importer.as_mut()?;
-        let taken = used.take(piece);
-        drafts.extend(used.closed(false));
-        match taken {
-            Ok(Taken::Used) => None,
-            Ok(Taken::Duplicate) => {
-                imported.duplicates += 1;
-                None
-            }
-            Err(Wrong(what)) => skipped(&what),
-        }
+        Ok(sum)
     }
 
     fn importer(&self, format: Format) -> Box<dyn Importer> {
@@ -238,6 +196,62 @@ impl Import {
             Format::ClaudeCode => Box::new(Sessions::new(success)),
             Format::Codex => Box::new(Rollout::new(success)),
         }
+    }
+}
+
+/// The pieces on their way into recordings.
+struct Reading<'i> {
+    import: &'i Import,
+    /// Of the file that is read, once its format is known.
+    file: Option<Box<dyn Importer>>,
+    closed: Vec<Draft>,
+    duplicates: u64,
+}
+
+impl<'i> Reading<'i> {
+    fn new(import: &'i Import) -> Self {
+        Self {
+            import,
+            file: None,
+            closed: Vec::new(),
+            duplicates: 0,
+        }
+    }
+
+    /// Hands a piece to the importer of its file, and says what was wrong with it.
+    fn take(&mut self, parsed: Parsed) -> Option<Skipped> {
+        match parsed {
+            Parsed::Wrong(skipped) => Some(skipped),
+            Parsed::End => {
+                if let Some(mut ended) = self.file.take() {
+                    self.closed.extend(ended.closed(true));
+                }
+                None
+            }
+            Parsed::Piece(piece) => {
+                let place = piece.place.clone();
+                let what = self.take_piece(piece).err();
+                what.map(|Wrong(what)| Skipped { place, what })
+            }
+        }
+    }
+
+    fn take_piece(&mut self, piece: Piece) -> Result<(), Wrong> {
+        if self.file.is_none() {
+            let Some(format) = self.import.format.or_else(|| Format::of(&piece.value)) else {
+                return Err("no record of a known format; --from FORMAT says which it is".into());
+            };
+            self.file = Some(self.import.importer(format));
+        }
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        let taken = file.take(piece);
+        self.closed.extend(file.closed(false));
+        if taken? == Taken::Duplicate {
+            self.duplicates += 1;
+        }
+        Ok(())
     }
 }
 
@@ -329,12 +343,9 @@ fn parse(raw: Raw) -> Vec<Parsed> {
 fn broken(mut place: Place, bytes: &[u8], error: &serde_json::Error) -> Skipped {
     if let Err(error) = std::str::from_utf8(bytes) {
         let good = &bytes[..error.valid_up_to()];
-        let breaks = good.iter().filter(|byte| **byte == b'\n').count();
-        place.line = place.line.saturating_add(breaks as u64);
-        let line = good
-            .rsplit(|byte| *byte == b'\n')
-            .next()
-            .unwrap_or_default();
+        let mut lines = good.split(|byte| *byte == b'\n').rev();
+        let line = lines.next().unwrap_or_default();
+        place.line = place.line.saturating_add(lines.count() as u64);
         let what = format!("not UTF-8 at byte {} of the line", line.len() + 1);
         return Skipped { place, what };
     }
@@ -379,13 +390,13 @@ impl Counted {
         }
     }
 
-    fn add_to(self, imported: &mut Imported) {
-        let sum = imported.formats.entry(self.format).or_default();
+    fn add_to(self, all: &mut Imported) {
+        let sum = all.formats.entry(self.format).or_default();
         sum.runs += self.of_format.runs;
         sum.turns += self.of_format.turns;
         sum.counted += self.of_format.counted;
         sum.reporting += self.of_format.reporting;
         sum.reported.add(&self.of_format.reported);
-        imported.oddities.add(&self.oddities);
+        all.oddities.add(&self.oddities);
     }
 }

@@ -188,6 +188,9 @@ fn reply(value: &mut Value) -> Result<Reply, Wrong> {
         None => return Err("no `response`".into()),
     };
     let mut response = take(&mut response, "body").unwrap_or(response);
+    if response.is_string() {
+        response = serde_json::json!({"role": "assistant", "content": response});
+    }
     let mut reported = Reported::of_openai(at(&response, "usage"));
     reported.cost = reported
         .cost

@@ -62,7 +62,7 @@ impl Reported {
         }
     }
 
-    /// A `usage` object as OpenAI's APIs write it: cached tokens are part of the input.
+    /// A `usage` object of chat completions or responses: cached tokens are part of the input.
     pub(super) fn of_openai(usage: Option<&Value>) -> Self {
         let Some(usage) = usage else {
             return Self::default();

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::value::at;
+use crate::message::to_json;
 
 /// Where records say so, in the order of asking.
 const USUAL: &[&str] = &[
@@ -72,7 +73,7 @@ impl SuccessMark {
                 value: Some(wanted),
             } => Some(match at(value, path)? {
                 Value::String(text) => text == wanted,
-                other => other.to_string() == *wanted,
+                other => to_json(other) == *wanted,
             }),
         }
     }

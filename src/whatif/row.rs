@@ -180,7 +180,7 @@ fn ratio_percent(part: i64, whole: i64) -> Cell {
     }
     let thousandths = |number: i64| i128::from(number) * 2_000 / i128::from(whole);
     let doubled = thousandths(part);
-    let rounded = (doubled + doubled.signum()) / 2;
+    let rounded = i128::midpoint(doubled, doubled.signum());
     rust_decimal::Decimal::try_from_i128_with_scale(rounded, 1).map_or(Cell::Missing, Cell::Decimal)
 }
 

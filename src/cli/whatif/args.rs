@@ -9,6 +9,7 @@ use super::super::exit::Failure;
 use crate::money::PicoUsd;
 use crate::pricing::{CHAPTER_PRICE, Price};
 use crate::record::{Format, SuccessMark};
+use crate::report::plot::PlotFormat;
 use crate::results::stats::Thousandths;
 use crate::run::policy::{BudgetCheck, Dedupe};
 use crate::whatif::{Marks, PERMANENT, Setting, Sweep, cases};
@@ -22,11 +23,10 @@ pub(in super::super) struct WhatifArgs {
     /// The format of the files [default: each file's own, as it shows]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(super) from: Option<Format>,
-    /// What says that a run did what it was for, such as info.resolved or
-    /// info.exit_status=Submitted [default: reward, success, resolved, …]
-    #[arg(long, value_name = "KEY[=VALUE]", default_value = "", hide_default_value = true,
-          value_parser = success)]
-    pub(super) success: SuccessMark,
+    /// What says that a run did what it was for, such as `info.resolved` or
+    /// `info.exit_status=Submitted` [default: reward, success, resolved, …]
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    pub(super) success: Option<SuccessMark>,
     /// Turn caps, such as 5..30 or 8,12,20
     #[arg(long, value_name = "N", value_delimiter = ',')]
     max_turns: Vec<Span>,
@@ -68,8 +68,8 @@ pub(in super::super) struct WhatifArgs {
     #[arg(long)]
     pub(super) json: bool,
     /// Write a picture of what is kept and what it costs, as SVG or PNG
-    #[arg(long, value_name = "FILE")]
-    pub(super) plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    pub(super) plot: Option<PlotFile>,
     /// Write a row for each setting
     #[arg(long, value_name = "FILE")]
     pub(super) csv: Option<PathBuf>,
@@ -97,8 +97,11 @@ A piece that cannot be read is named on standard error and left out.
 Exit code: 0; 2 for wrong usage or where there is no recorded run; 3 if a file cannot be read or
 written; 130 if loopmeter was stopped.";
 
-/// The most points of one axis.
-const MOST_POINTS: u64 = 10_000;
+/// The most settings; each is a replay of every run.
+const MOST_CASES: usize = 2_000;
+
+/// The most points from one number to another.
+const MOST_POINTS: u64 = 2_000;
 
 /// A whole number, or all from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,12 +151,24 @@ impl FromStr for Keep {
     }
 }
 
-fn success(text: &str) -> Result<SuccessMark, String> {
-    match text {
-        "" => Ok(SuccessMark::Usual),
-        text => text
-            .parse()
-            .map_err(|error: crate::record::SuccessMarkError| error.to_string()),
+/// A file for a picture, whose name says the format.
+#[derive(Clone, Debug)]
+pub(super) struct PlotFile {
+    pub(super) path: PathBuf,
+    pub(super) format: PlotFormat,
+}
+
+impl FromStr for PlotFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = PathBuf::from(text);
+        let format = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => PlotFormat::Svg,
+            Some("png") => PlotFormat::Png,
+            _ => return Err("call it .svg or .png".to_owned()),
+        };
+        Ok(Self { path, format })
     }
 }
 
@@ -180,11 +195,28 @@ impl WhatifArgs {
                  not in a record",
             );
         }
+        if self
+            .repeated_call_stop
+            .iter()
+            .any(|Span(from, _)| *from < 2)
+        {
+            return wrong("--repeated-call-stop counts equal calls in a row: write 2 or more");
+        }
         let permanent = self.permanent_error_stop.as_deref().unwrap_or(PERMANENT);
         let marks = Marks::new(permanent, &self.read_only_tool).map_err(|error| {
             Failure::WrongInput(format!("--permanent-error-stop is no expression: {error}"))
         })?;
-        let cases = cases(&self.axes(), self.cross);
+        let axes = self.axes();
+        let lengths = axes.iter().map(Vec::len).filter(|length| *length > 0);
+        let number = if self.cross {
+            lengths.fold(1, usize::saturating_mul)
+        } else {
+            lengths.sum()
+        };
+        if number > MOST_CASES {
+            return wrong("more than 2,000 settings: sweep fewer, or leave --cross out");
+        }
+        let cases = cases(&axes, self.cross);
         Sweep::new(cases, (price.clone(), self.max_completion_tokens), marks)
             .map_err(|error| Failure::could_not_do(&error))
     }

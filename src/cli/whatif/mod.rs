@@ -44,7 +44,7 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
     let import = Import {
         files,
         format: args.from,
-        success: args.success.clone(),
+        success: args.success.clone().unwrap_or_default(),
     };
     let (imported, report) = read(&import, &sweep)?;
     if report.recorded.runs == 0 {
@@ -68,8 +68,8 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.csv {
         csv(path, &report).map_err(|error| Failure::could_not_do(&error))?;
     }
-    if let Some(path) = &args.plot {
-        picture::write(path, &answer)?;
+    if let Some(file) = &args.plot {
+        picture::write(file, &answer)?;
     }
     Ok(Exit::Fine)
 }

@@ -1,32 +1,20 @@
 //! The answer as a picture: what each setting costs, and what it keeps.
 
-use std::path::Path;
-
+use super::args::PlotFile;
 use super::{Answer, Failure};
 use crate::files::write_file;
 use crate::report::Locale;
-use crate::report::plot::{Frontier, FrontierLine, PlotFormat};
+use crate::report::plot::{Frontier, FrontierLine};
 use crate::results::Cell;
 use crate::whatif::{Axis, Case, Setting, Tally};
 
-/// Draws it into a file whose name says the format.
-pub(super) fn write(path: &Path, answer: &Answer<'_>) -> Result<(), Failure> {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    let format = match ending {
-        Some("svg") => PlotFormat::Svg,
-        Some("png") => PlotFormat::Png,
-        _ => {
-            return Err(Failure::WrongInput(format!(
-                "--plot {}: call it .svg or .png",
-                path.display()
-            )));
-        }
-    };
+/// Draws it into a file.
+pub(super) fn write(file: &PlotFile, answer: &Answer<'_>) -> Result<(), Failure> {
     let english = Locale::load("en").map_err(|error| Failure::could_not_do(&error))?;
     let bytes = frontier(answer)
-        .write(&english, format)
+        .write(&english, file.format)
         .map_err(|error| Failure::could_not_do(&error))?;
-    write_file(path, &bytes)
+    write_file(&file.path, &bytes)
         .map(|_| ())
         .map_err(|error| Failure::could_not_do(&error))
 }

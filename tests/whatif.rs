@@ -1,0 +1,230 @@
+//! `loopmeter whatif`: what it prints, writes and refuses.
+#![cfg(feature = "cli")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+const RECORDS: &str = "experiments/records/library.jsonl";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn whatif(args: &[&str]) -> Output {
+    let mut command = Command::cargo_bin("loopmeter").unwrap();
+    command.arg("whatif").args(args).current_dir(root());
+    command.output().unwrap()
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn answer(args: &[&str]) -> Value {
+    let output = whatif(&[&["--json"], args].concat());
+    assert!(output.status.success(), "{}", told(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn what_it_is_told_and_how() {
+    insta::assert_snapshot!("help", printed(&whatif(&["--help"])));
+}
+
+#[test]
+fn every_setting_is_a_row_and_the_cheapest_that_keeps_enough_is_named() {
+    let output = whatif(&[
+        "--max-turns",
+        "6..9",
+        "--budget",
+        "0.006,0.008",
+        "--budget-check",
+        "reserve",
+        "--max-completion-tokens",
+        "200",
+        "--total-tokens",
+        "2000",
+        "--repeated-call-stop",
+        "2,3",
+        "--dedupe",
+        "all",
+        "--permanent-error-stop",
+        RECORDS,
+    ]);
+    assert_eq!(told(&output), "");
+    insta::assert_snapshot!("text", printed(&output));
+}
+
+#[test]
+fn without_an_axis_it_says_what_was_recorded() {
+    let folder = "tests/data/records/claude-code";
+    let output = whatif(&[folder]);
+    assert!(output.status.success());
+    insta::assert_snapshot!("recorded", printed(&output));
+    let told = told(&output);
+    let broken =
+        format!("{folder}/session-c03.jsonl:11: not UTF-8 at byte 78 of the line; left out");
+    assert!(told.lines().any(|line| line == broken), "{told}");
+}
+
+#[test]
+fn the_json_has_the_recorded_runs_and_every_setting_in_the_same_keys() {
+    let answer = answer(&["--max-turns", "8..9", RECORDS]);
+    let recorded = answer["recorded"].as_object().unwrap();
+    let keys: Vec<_> = recorded.keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "runs",
+            "turns",
+            "prompt_tokens",
+            "completion_tokens",
+            "cost_usd"
+        ]
+    );
+    assert_eq!(recorded["prompt_tokens"], 44_759);
+    assert_eq!(recorded["cost_usd"].to_string(), "0.14401");
+    let settings = answer["settings"].as_array().unwrap();
+    let caps: Vec<_> = settings
+        .iter()
+        .map(|one| one["max_turns"].as_u64())
+        .collect();
+    assert_eq!(caps, [Some(8), Some(9)]);
+    for setting in settings {
+        for key in keys
+            .iter()
+            .map(|key| key.as_str())
+            .chain(["successes", "successes_kept"])
+        {
+            assert!(setting[key].is_number(), "{key}");
+        }
+    }
+    assert_eq!(answer["cheapest"][0]["setting"], "max_turns=8");
+    assert_eq!(answer["reported"][0]["prompt_tokens"], Value::Null);
+    insta::assert_snapshot!("json", serde_json::to_string_pretty(&answer).unwrap());
+}
+
+#[test]
+fn a_record_without_a_mark_has_no_successes_and_no_answer() {
+    let answer = answer(&["--max-turns", "1", "tests/data/records/codex"]);
+    assert_eq!(answer["successes"], Value::Null);
+    assert_eq!(answer["settings"][0]["successes_kept"], Value::Null);
+    assert_eq!(answer["cheapest"], Value::Array(Vec::new()));
+    let marked = whatif(&[
+        "--success",
+        "info.exit_status=Submitted",
+        "tests/data/records/mini-swe-agent",
+    ]);
+    assert!(printed(&marked).contains("6 of 10 runs that say so"));
+}
+
+#[test]
+fn axes_are_combined_where_that_is_asked_for() {
+    let args = ["--max-turns", "6,8", "--repeated-call-stop", "2,3", RECORDS];
+    assert_eq!(answer(&args)["settings"].as_array().unwrap().len(), 4);
+    let crossed = answer(&[&["--cross"], &args[..]].concat());
+    let settings = crossed["settings"].as_array().unwrap();
+    let names: Vec<_> = settings
+        .iter()
+        .map(|one| one["setting"].as_str().unwrap())
+        .collect();
+    assert_eq!(names[0], "max_turns=6 repeated_call_stop=2");
+    assert_eq!(names.len(), 4);
+}
+
+#[test]
+fn the_rows_and_the_picture_are_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (csv, svg, png) = (path("rows.csv"), path("frontier.svg"), path("frontier.png"));
+    let axes = ["--max-turns", "2..9", "--budget", "0.004,0.008"];
+    for plot in [&svg, &png] {
+        let output = whatif(&[&axes, &["--csv", &csv, "--plot", plot, RECORDS][..]].concat());
+        assert!(output.status.success(), "{}", told(&output));
+    }
+    let rows = fs::read_to_string(&csv).unwrap();
+    assert_eq!(rows.lines().count(), 12);
+    assert!(rows.starts_with("max_turns,budget_usd,budget_check,runs,turns,"));
+    assert!(
+        rows.lines()
+            .nth(1)
+            .unwrap()
+            .starts_with(",,,30,162,44759,4541,0.144010,")
+    );
+    let picture = fs::read_to_string(&svg).unwrap();
+    for words in [
+        "turn cap 8",
+        "budget $0.008",
+        "as recorded",
+        "successes kept, %",
+    ] {
+        assert!(picture.contains(words), "{words}");
+    }
+    assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    let args = [
+        "--max-turns",
+        "1..20",
+        "--json",
+        "tests/data/records/chat",
+        RECORDS,
+    ];
+    assert_eq!(whatif(&args).stdout, whatif(&args).stdout);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_would_help() {
+    let missing = Path::new("no-such-file.jsonl");
+    assert!(!missing.exists());
+    for (args, code, words) in [
+        (
+            &["--budget-check", "reserve", "--budget", "1", RECORDS][..],
+            2,
+            "--max-completion-tokens",
+        ),
+        (&["--dedupe", "read_only", RECORDS], 2, "--read-only-tool"),
+        (&["--permanent-error-stop=(", RECORDS], 2, "no expression"),
+        (&["--max-turns", "9..3", RECORDS], 2, "write 3..9"),
+        (&["--max-turns", "0", RECORDS], 2, "above 0"),
+        (&["--repeated-call-stop", "1..3", RECORDS], 2, "2 or more"),
+        (
+            &[
+                "--cross",
+                "--max-turns",
+                "1..99",
+                "--total-tokens",
+                "1..99",
+                RECORDS,
+            ],
+            2,
+            "2,000",
+        ),
+        (&["--keep", "101", RECORDS], 2, "percentage"),
+        (&["--plot", "frontier.pdf", RECORDS], 2, ".svg or .png"),
+        (&["--price", "charter", RECORDS], 2, "did you mean"),
+        (&["--success", "a..b", RECORDS], 2, "names no key"),
+        (&["CHANGELOG.md"], 2, "--from FORMAT"),
+        (
+            &["no-such-file.jsonl"],
+            3,
+            "no-such-file.jsonl: cannot be read",
+        ),
+    ] {
+        let output = whatif(args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        assert!(told(&output).contains(words), "{args:?}: {}", told(&output));
+        assert_eq!(printed(&output), "", "{args:?}");
+    }
+}

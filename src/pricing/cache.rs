@@ -6,6 +6,8 @@
 //! which they do: how long a prompt must be, at which places it can be taken up again, how long
 //! it is kept, and what reading and writing cost.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -81,6 +83,13 @@ impl CacheTerms {
         Some(found.1)
     }
 
+    /// The name of these terms, where they have one.
+    #[must_use]
+    pub fn name(&self) -> Option<&'static str> {
+        let found = Self::NAMED.iter().find(|(_, known)| known == self)?;
+        Some(found.0)
+    }
+
     /// `price` with a rate for tokens read and written, where it has none of its own. A price
     /// that has one for reading says what writing costs by having one for it or not.
     #[must_use]
@@ -105,6 +114,63 @@ impl CacheTerms {
             Some(part(self.read_percent)),
             Some(part(self.write_percent)),
         );
+    }
+}
+
+/// The name, or every part.
+impl fmt::Display for CacheTerms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.name() {
+            return f.write_str(name);
+        }
+        write!(f, "min_tokens={}", self.min_tokens)?;
+        if let CacheUnit::Blocks(tokens) = self.unit {
+            write!(f, "/block_tokens={tokens}")?;
+        }
+        let (read, write) = (self.read_percent, self.write_percent);
+        write!(f, "/expires_ms={}", self.expires_ms)?;
+        write!(f, "/read_percent={read}/write_percent={write}")
+    }
+}
+
+/// A text that is no terms of a cache.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no cache {0:?}: write openai, anthropic or anthropic_1h, or parts such as \
+     min_tokens=1024/block_tokens=128/read_percent=50/write_percent=100"
+)]
+pub struct CacheTermsError(String);
+
+impl FromStr for CacheTerms {
+    type Err = CacheTermsError;
+
+    /// A name, or parts; parts that are left out are those of a cache without a minimum that can
+    /// be taken up where a request ended, and keeps for five minutes.
+    fn from_str(text: &str) -> Result<Self, CacheTermsError> {
+        if let Some(terms) = Self::named(text) {
+            return Ok(terms);
+        }
+        let mut terms = Self {
+            min_tokens: 0,
+            unit: CacheUnit::Requests,
+            write_percent: 100,
+            ..Self::ANTHROPIC
+        };
+        let wrong = || CacheTermsError(text.to_owned());
+        for part in text.split('/') {
+            let (key, number) = part.split_once('=').ok_or_else(wrong)?;
+            let number: u64 = number.parse().map_err(|_| wrong())?;
+            let percent = || u32::try_from(number).map_err(|_| wrong());
+            match key {
+                "min_tokens" => terms.min_tokens = number,
+                "block_tokens" if number > 0 => terms.unit = CacheUnit::Blocks(number),
+                "expires_ms" => terms.expires_ms = number,
+                "read_percent" => terms.read_percent = percent()?,
+                "write_percent" => terms.write_percent = percent()?,
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(terms)
     }
 }
 
@@ -253,6 +319,27 @@ mod tests {
         );
         let hour = play(&CacheTerms::ANTHROPIC_1H, &requests);
         assert_eq!(hour.last(), Some(&(4_000, 1_000)));
+    }
+
+    #[test]
+    fn terms_are_read_by_name_and_in_parts() {
+        for (name, terms) in CacheTerms::NAMED {
+            assert_eq!(name.parse(), Ok(terms));
+        }
+        let parts = "min_tokens=64/block_tokens=64/read_percent=50/write_percent=100";
+        let terms: CacheTerms = parts.parse().unwrap();
+        assert_eq!(terms.unit, CacheUnit::Blocks(64));
+        assert_eq!(terms.to_string().parse(), Ok(terms));
+        for wrong in [
+            "",
+            "none",
+            "block_tokens=0",
+            "min_tokens",
+            "min=1",
+            "min_tokens=-1",
+        ] {
+            assert!(wrong.parse::<CacheTerms>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod models;
 mod price;
 mod upstream;
 
-pub use cache::{Cache, CacheTerms, CacheUnit, CacheUse, CachedRequest};
+pub use cache::{Cache, CacheTerms, CacheTermsError, CacheUnit, CacheUse, CachedRequest};
 pub use day::{Day, NotADay};
 pub use find::{PriceError, find};
 pub use list::{CHAPTER_PRICE, PriceList};

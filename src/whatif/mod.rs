@@ -8,6 +8,7 @@ mod axis;
 mod replay;
 mod row;
 mod script;
+mod sent;
 mod sweep;
 mod tally;
 #[cfg(test)]

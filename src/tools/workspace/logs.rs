@@ -11,14 +11,18 @@ const PATHS: [&str; 6] = [
     "orders", "invoices", "sessions", "search", "reports", "health",
 ];
 
-/// `day-0.log` to `day-99.log`: the same bytes everywhere.
+/// A short text beside them.
+const ON_CALL: &str = "Nobody is on call tonight.";
+
+/// `day-0.log` to `day-99.log`, and `on-call.txt`: the same bytes everywhere.
 pub(super) fn service_logs() -> Files {
     let days = (0..DAYS).map(|day| {
         let lines: Vec<String> = (0..LINES).map(|line| entry(day, line)).collect();
         let text = lines.join("\n");
         (format!("day-{day}.log"), text.into_bytes().into())
     });
-    days.collect()
+    let on_call = ("on-call.txt".to_owned(), ON_CALL.as_bytes().into());
+    days.chain([on_call]).collect()
 }
 
 fn entry(day: u32, line: u32) -> String {

@@ -49,7 +49,7 @@ impl Template {
     }
 
     /// The built-in files of that name: `service_logs`, a hundred logs of about a thousand tokens
-    /// each, `day-0.log` to `day-99.log`.
+    /// each, `day-0.log` to `day-99.log`, and `on-call.txt`, a short one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         (name == "service_logs").then(|| Self::of(service_logs()))

@@ -1,0 +1,106 @@
+//! One column over another, with a line for each value of a third.
+
+use super::super::PlotError;
+use super::super::picture::{Axis, Curve, Look, Plane};
+use super::super::rows::value;
+use crate::experiment::Experiment;
+use crate::lab::Measured;
+use crate::report::locale::Locale;
+use crate::results::{Cell, Kind};
+
+/// The lines, and what is along the axes.
+#[derive(Debug)]
+pub(in super::super) struct Lines {
+    x: String,
+    y: String,
+    by: Option<String>,
+    lines: Vec<Line>,
+    /// Whether the vertical axis has whole numbers only.
+    whole: bool,
+}
+
+/// The points of one value of the third column.
+#[derive(Debug)]
+struct Line {
+    of: Cell,
+    points: Vec<(f64, f64)>,
+}
+
+impl Lines {
+    /// Reads the columns that the plot names.
+    pub(super) fn of(experiment: &Experiment, measured: &Measured) -> Result<Self, PlotError> {
+        let chosen = super::chosen(experiment)?;
+        let rows = super::rows_of(chosen, measured);
+        let (x, y) = (rows.index_of(&chosen.x)?, rows.index_of(&chosen.y)?);
+        let by = chosen
+            .by
+            .as_deref()
+            .map(|by| rows.index_of(by))
+            .transpose()?;
+        let mut lines: Vec<Line> = Vec::new();
+        for row in chosen.filter.pick(rows)? {
+            let number = |at: usize| row.get(at).and_then(Cell::to_decimal).map(value);
+            let Some(point) = number(x).zip(number(y)) else {
+                continue;
+            };
+            let of = by
+                .and_then(|at| row.get(at))
+                .cloned()
+                .unwrap_or(Cell::Missing);
+            match lines.iter_mut().find(|line| line.of == of) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Line {
+                    of,
+                    points: vec![point],
+                }),
+            }
+        }
+        if lines.is_empty() {
+            return Err(PlotError::Rows("no row has a number to draw"));
+        }
+        let kind = rows.columns().get(y).map(|column| column.kind);
+        Ok(Self {
+            x: chosen.x.clone(),
+            y: chosen.y.clone(),
+            by: chosen.by.clone(),
+            lines,
+            whole: matches!(kind, Some(Kind::Count | Kind::Tokens)),
+        })
+    }
+
+    /// The lines, each named by its value.
+    pub(super) fn plane(&self, locale: &Locale) -> Plane {
+        let curves = self.lines.iter().enumerate().map(|(nth, line)| Curve {
+            points: line.points.clone(),
+            look: Look::Nth(nth),
+            label: self.name(line, locale),
+            labelled_at_end: false,
+        });
+        let most = |of: fn(&(f64, f64)) -> f64| {
+            let points = self.lines.iter().flat_map(|line| &line.points);
+            points.map(of).fold(0.0, f64::max)
+        };
+        Plane {
+            x: Axis {
+                title: locale.column(&self.x),
+                most: most(|point| point.0),
+                whole: true,
+            },
+            y: Axis {
+                title: super::axis_title(locale, &self.y),
+                most: most(|point| point.1),
+                whole: self.whole,
+            },
+            curves: curves.collect(),
+            marks: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    fn name(&self, line: &Line, locale: &Locale) -> Vec<String> {
+        let Some(by) = &self.by else {
+            return Vec::new();
+        };
+        vec![super::name_of(locale, by, &line.of)]
+    }
+}

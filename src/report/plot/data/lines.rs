@@ -1,8 +1,9 @@
 //! One column over another, with a line for each value of a third.
 
 use super::super::PlotError;
-use super::super::picture::{Axis, Curve, Look, Plane};
+use super::super::picture::{Axis, Curve, Look, Mark, Plane};
 use super::super::rows::value;
+use super::super::scene::Marker;
 use crate::experiment::Experiment;
 use crate::lab::Measured;
 use crate::report::locale::Locale;
@@ -24,6 +25,19 @@ pub(in super::super) struct Lines {
 struct Line {
     of: Cell,
     points: Vec<(f64, f64)>,
+}
+
+/// How far apart two lines end, over the largest value, for a name at each end.
+const LEAST_GAP: f64 = 0.06;
+
+/// The marker of the n-th line, where names at their ends have no room.
+const fn marker(nth: usize) -> Marker {
+    match nth % 4 {
+        0 => Marker::Disc,
+        1 => Marker::Cross,
+        2 => Marker::Ring,
+        _ => Marker::Diamond,
+    }
 }
 
 impl Lines {
@@ -70,11 +84,27 @@ impl Lines {
 
     /// The lines, each named by its value.
     pub(super) fn plane(&self, locale: &Locale) -> Plane {
-        let curves = self.lines.iter().enumerate().map(|(nth, line)| Curve {
+        let is_apart = self.ends_apart();
+        let named = self.lines.iter().enumerate();
+        let curves = named.clone().map(|(nth, line)| Curve {
             points: line.points.clone(),
             look: Look::Nth(nth),
-            label: self.name(line, locale),
-            labelled_at_end: false,
+            label: if is_apart {
+                self.name(line, locale)
+            } else {
+                Vec::new()
+            },
+            labelled_at_end: true,
+        });
+        let key = named.clone().filter(|_| !is_apart);
+        let key = key.map(|(nth, line)| (marker(nth), self.name(line, locale).concat()));
+        let marks = named.filter(|_| !is_apart).flat_map(|(nth, line)| {
+            line.points.iter().map(move |at| Mark {
+                at: *at,
+                between: None,
+                marker: marker(nth),
+                label: Vec::new(),
+            })
         });
         let most = |of: fn(&(f64, f64)) -> f64| {
             let points = self.lines.iter().flat_map(|line| &line.points);
@@ -92,9 +122,20 @@ impl Lines {
                 whole: self.whole,
             },
             curves: curves.collect(),
-            marks: Vec::new(),
-            key: Vec::new(),
+            marks: marks.collect(),
+            key: key.collect(),
         }
+    }
+
+    /// Whether the lines end so far apart that each can be named there.
+    fn ends_apart(&self) -> bool {
+        let ends = self.lines.iter().filter_map(|line| line.points.last());
+        let mut ends: Vec<f64> = ends.map(|(_, y)| *y).collect();
+        ends.sort_by(f64::total_cmp);
+        let most = ends.last().copied().unwrap_or(0.0);
+        let gaps = ends.iter().zip(ends.iter().skip(1));
+        gaps.map(|(low, high)| high - low)
+            .all(|gap| gap >= most * LEAST_GAP)
     }
 
     fn name(&self, line: &Line, locale: &Locale) -> Vec<String> {

@@ -141,6 +141,7 @@ fn name_of(locale: &Locale, column: &str, cell: &Cell) -> String {
 fn axis_title(locale: &Locale, column: &str) -> String {
     match column {
         "cost_usd" => locale.text("plot.cost", &[]),
+        _ if column.ends_with("_usd") => locale.ltr(&format!("{} ($)", locale.column(column))),
         _ => locale.column(column),
     }
 }

@@ -6,6 +6,7 @@ mod check;
 mod endpoint;
 mod environment;
 mod exit;
+mod levers;
 mod list;
 mod meter;
 mod output;
@@ -74,6 +75,9 @@ enum Verb {
     /// Replay recorded runs under other limits: what would they have saved, and what lost?
     #[command(after_help = whatif::EXAMPLES)]
     Whatif(Box<whatif::WhatifArgs>),
+    /// What makes a bill smaller, and what it risks: on scripted runs and on recorded ones
+    #[command(after_help = levers::EXAMPLES)]
+    Levers(levers::LeversArgs),
     /// List experiments, scenarios, locales or prices
     #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
@@ -95,6 +99,7 @@ Examples:
   loopmeter meter -- python agent.py      # what does my agent cost?
   loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
   loopmeter whatif --max-turns 5..30 runs.jsonl   # recorded runs under other limits
+  loopmeter levers runs.jsonl             # what would make their bill smaller
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -124,6 +129,7 @@ pub fn main() -> ExitCode {
         Verb::Meter(args) => meter::run(&args),
         Verb::Probe(args) => probe::run(&args),
         Verb::Whatif(args) => whatif::run(&args),
+        Verb::Levers(args) => levers::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

@@ -176,6 +176,12 @@ impl Setting {
 pub struct Case(Vec<Setting>);
 
 impl Case {
+    /// Settings that hold together.
+    #[must_use]
+    pub const fn of(settings: Vec<Setting>) -> Self {
+        Self(settings)
+    }
+
     /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &[Setting] {

@@ -5,6 +5,7 @@
 //! answer to another text, nobody knows, and it is not made up.
 
 mod axis;
+mod levers;
 mod replay;
 mod row;
 mod script;
@@ -15,6 +16,7 @@ mod tally;
 mod tests;
 
 pub use axis::{Axis, Case, Setting, cases};
+pub use levers::{Lever, OnRecords, lever_cases, levers};
 pub use replay::Replayed;
 pub use row::{NamedCell, of_case};
 pub use script::{Marks, PERMANENT, RepeatedCalls};

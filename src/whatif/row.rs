@@ -200,7 +200,7 @@ fn lost(tally: &Tally) -> [NamedCell; 4] {
 }
 
 /// A part in hundredths of the whole, with one decimal, the half away from zero.
-fn ratio_percent(part: i64, whole: i64) -> Cell {
+pub(super) fn ratio_percent(part: i64, whole: i64) -> Cell {
     if whole == 0 {
         return Cell::Missing;
     }

@@ -142,6 +142,9 @@ impl Lines {
         let Some(by) = &self.by else {
             return Vec::new();
         };
-        vec![super::name_of(locale, by, &line.of)]
+        // A blank behind each comma, so that a long name can be broken there.
+        let name = super::name_of(locale, by, &line.of);
+        let parts: Vec<&str> = name.split(',').map(str::trim).collect();
+        vec![parts.join(", ")]
     }
 }

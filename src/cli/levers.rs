@@ -136,7 +136,9 @@ fn markdown(rows: &[Row], report: Option<&Report>, price: &Price) -> String {
     ];
     let percent = |number: &str| match number {
         "" => "—".to_owned(),
-        number => format!("{} %", number.replace('-', "−")),
+        number if number.starts_with('-') => format!("{} %", number.replace('-', "−")),
+        number if number.chars().all(|digit| matches!(digit, '0' | '.')) => format!("{number} %"),
+        number => format!("+{number} %"),
     };
     let mut lines = vec![headings.map(str::to_owned)];
     lines.extend(rows.iter().map(|row| {

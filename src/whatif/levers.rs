@@ -38,7 +38,8 @@ enum Recorded {
 pub struct OnRecords {
     /// By how many percent the bill changes.
     pub cost_percent: Cell,
-    /// Successes that are cut off, of how many; none where no record says which runs were such.
+    /// Successes that are cut off, of how many; none where no record says which runs were such,
+    /// and where the model would have read something else, so that nobody knows.
     pub successes_lost: Option<(u64, u64)>,
     /// Whether it is the most that the lever could save, and not what it saves.
     pub is_bound: bool,
@@ -98,7 +99,7 @@ pub fn levers() -> Vec<Lever> {
             "the last three results, on top of the Anthropic cache",
             "context.anthropic.last_results.cost_percent",
             on_top(LAST),
-            "every turn edits the cached beginning: dearer than leaving it alone",
+            "every turn edits the cached beginning, which is then written again",
         ),
         lever(
             "summaries, no cache",
@@ -163,6 +164,16 @@ pub fn lever_cases(levers: &[Lever]) -> Vec<Case> {
 }
 
 impl Lever {
+    /// Whether the model reads something else, and may say something else then.
+    fn may_change_answers(&self) -> bool {
+        match &self.recorded {
+            Recorded::With(_, to) => to
+                .iter()
+                .any(|setting| matches!(setting, Setting::Context(_))),
+            Recorded::WithoutTools | Recorded::Never => true,
+        }
+    }
+
     /// What it does to the recorded runs of a report of [`lever_cases`]; none where that cannot
     /// be known.
     #[must_use]
@@ -196,7 +207,7 @@ impl Lever {
         } = *before_all;
         Some(OnRecords {
             cost_percent: change(from, to),
-            successes_lost: (marked > 0).then_some((lost, successes)),
+            successes_lost: (marked > 0 && !self.may_change_answers()).then_some((lost, successes)),
             is_bound: matches!(self.recorded, Recorded::WithoutTools),
         })
     }

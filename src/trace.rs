@@ -61,37 +61,12 @@ struct Line<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fields<'a> {
     Attempt(AttemptLine),
-    Turn {
-        turn: u32,
-        prompt_tokens: u64,
-        completion_tokens: u64,
-        total_tokens: u64,
-        #[serde(flatten)]
-        cache: Cache,
-        #[serde(rename = "costUsd")]
-        cost_usd: Option<Box<RawValue>>,
-        finish: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        counted: Option<Counted>,
-        #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
-        first_token_ms: Option<u64>,
-    },
+    Turn(TurnLine),
     ContextEdited {
         turn: u32,
         results: u32,
     },
-    Summary {
-        turn: u32,
-        prompt_tokens: u64,
-        completion_tokens: u64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cached_tokens: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache_write_tokens: Option<u64>,
-        #[serde(rename = "costUsd")]
-        cost_usd: Option<Box<RawValue>>,
-        ms: u64,
-    },
+    Summary(SummaryLine),
     ToolStart {
         #[serde(rename = "toolName")]
         tool_name: &'a str,
@@ -124,6 +99,69 @@ enum Fields<'a> {
         #[serde(rename = "costUsd")]
         cost_usd: Option<Box<RawValue>>,
     },
+}
+
+#[derive(Serialize)]
+struct TurnLine {
+    turn: u32,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    #[serde(flatten)]
+    cache: Cache,
+    #[serde(rename = "costUsd")]
+    cost_usd: Option<Box<RawValue>>,
+    finish: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
+    #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
+    first_token_ms: Option<u64>,
+}
+
+impl TurnLine {
+    fn new(
+        (turn, finish): (u32, Option<FinishReason>),
+        usage: &Usage,
+        metering: &Metering,
+        cost: PicoUsd,
+    ) -> Self {
+        Self {
+            turn,
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            total_tokens: usage.total_tokens(),
+            cache: Cache::of(usage),
+            cost_usd: dollars(cost),
+            finish: finish.map(FinishReason::as_str),
+            counted: Counted::of(usage, metering),
+            first_token_ms: metering.first_token.map(millis),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SummaryLine {
+    turn: u32,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    #[serde(flatten)]
+    cache: Cache,
+    #[serde(rename = "costUsd")]
+    cost_usd: Option<Box<RawValue>>,
+    ms: u64,
+}
+
+impl SummaryLine {
+    fn new(turn: u32, usage: &Usage, cost: PicoUsd, provider: Duration) -> Self {
+        Self {
+            turn,
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            cache: Cache::of(usage),
+            cost_usd: dollars(cost),
+            ms: millis(provider),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -211,18 +249,8 @@ impl<'a> Fields<'a> {
                 cost,
                 finish,
                 ..
-            } => Self::Turn {
-                turn: *turn,
-                prompt_tokens: usage.prompt_tokens,
-                completion_tokens: usage.completion_tokens,
-                total_tokens: usage.total_tokens(),
-                cache: Cache::of(usage),
-                cost_usd: dollars(*cost),
-                finish: finish.map(FinishReason::as_str),
-                counted: Counted::of(usage, metering),
-                first_token_ms: metering.first_token.map(millis),
-            },
-            Event::ContextEdited { turn, results } => Fields::ContextEdited {
+            } => Self::Turn(TurnLine::new((*turn, *finish), usage, metering, *cost)),
+            Event::ContextEdited { turn, results } => Self::ContextEdited {
                 turn: *turn,
                 results: *results,
             },
@@ -231,15 +259,7 @@ impl<'a> Fields<'a> {
                 usage,
                 cost,
                 provider,
-            } => Fields::Summary {
-                turn: *turn,
-                prompt_tokens: usage.prompt_tokens,
-                completion_tokens: usage.completion_tokens,
-                cached_tokens: usage.cached_tokens.filter(|tokens| *tokens > 0),
-                cache_write_tokens: usage.cache_write_tokens.filter(|tokens| *tokens > 0),
-                cost_usd: dollars(*cost),
-                ms: millis(*provider),
-            },
+            } => Self::Summary(SummaryLine::new(*turn, usage, *cost, *provider)),
             Event::ToolStart {
                 tool_name,
                 args,

@@ -2,6 +2,8 @@
 //!
 //! Every published token count depends on each character of these texts.
 
+use std::fmt::Write as _;
+
 /// The system prompt.
 pub const SYSTEM: &str = include_str!("../experiments/world/system.txt");
 
@@ -37,7 +39,10 @@ pub fn with_rules(system: &str, rules: u32) -> String {
         .iter()
         .flat_map(|duty| SUBJECTS.map(|about| (about, duty)));
     for (number, (about, duty)) in (1..=rules).zip(all.cycle()) {
-        text += &format!("\nRule {number}: when you come across {about}, {duty}.");
+        let _ = write!(
+            text,
+            "\nRule {number}: when you come across {about}, {duty}."
+        );
     }
     text
 }

@@ -1,5 +1,6 @@
 //! `loopmeter levers`: what makes a bill smaller, on scripted runs and on recorded ones.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -56,12 +57,12 @@ pub(super) fn run(args: &LeversArgs) -> Result<Exit, Failure> {
     let levers = levers();
     let report = match args.files.as_slice() {
         [] => None,
-        files => Some(replayed(files, &levers, &price)?),
+        files => Some(replayed(files, levers, &price)?),
     };
-    let rows = rows(&levers, report.as_ref(), &price)?;
+    let rows = rows(levers, report.as_ref(), &price)?;
     let markdown = markdown(&rows, report.as_ref(), &price);
     if let Some(folder) = &args.out {
-        let csv = rows.iter().map(|row| csv_line(row)).collect::<String>();
+        let csv = rows.iter().map(csv_line).collect::<String>();
         let csv = format!("{}\n{csv}", COLUMNS.join(","));
         for (name, text) in [("table.md", &markdown), ("table.csv", &csv)] {
             write_file(&folder.join(name), text.as_bytes())
@@ -159,10 +160,11 @@ fn markdown(rows: &[Row], report: Option<&Report>, price: &Price) -> String {
     let mut text = String::from("How the bill changes\n\n");
     text.push_str(&output::markdown_table(&lines));
     if let Some(report) = report {
-        text.push_str(&format!(
-            "\n{} recorded runs, ${} as they were; price: {} ({}, {})\n",
+        let _ = writeln!(
+            text,
+            "\n{} recorded runs, ${} as they were; price: {} ({}, {})",
             report.recorded.runs, report.recorded.cost, price.name, price.source, price.date
-        ));
+        );
     }
     text
 }

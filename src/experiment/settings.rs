@@ -235,7 +235,7 @@ pub enum CacheSetting {
 pub enum CacheName {
     /// It does not.
     None,
-    /// As OpenAI documents it.
+    /// As `OpenAI` documents it.
     Openai,
     /// As Anthropic documents it, kept for five minutes.
     Anthropic,

@@ -42,7 +42,7 @@ pub struct CacheTerms {
 }
 
 impl CacheTerms {
-    /// What OpenAI documents: prompts of 1,024 tokens or more, blocks of 128, at least five
+    /// What `OpenAI` documents: prompts of 1,024 tokens or more, blocks of 128, at least five
     /// minutes without use; writing costs what input costs.
     pub const OPENAI: Self = Self {
         min_tokens: 1_024,

@@ -35,6 +35,9 @@ pub struct Fit {
     pub n: usize,
 }
 
+/// The fit of the rows that have one value in common, or why there is none.
+pub type GroupFit = (Cell, Result<Fit, NoFit>);
+
 /// Why there is no fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoFit {
@@ -98,7 +101,7 @@ impl Fit {
         rows: &RowSet,
         (n, value): (&str, &str),
         by: &str,
-    ) -> Result<Vec<(Cell, Result<Self, NoFit>)>, UnknownColumn> {
+    ) -> Result<Vec<GroupFit>, UnknownColumn> {
         let mut groups: Vec<(Cell, Vec<(f64, f64)>)> = Vec::new();
         let pairs = rows.cells(n)?.zip(rows.cells(value)?);
         for ((n, value), group) in pairs.zip(rows.cells(by)?) {

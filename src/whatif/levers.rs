@@ -11,7 +11,7 @@ use crate::results::Cell;
 use crate::run::context::ContextPolicy;
 
 /// Something that makes a bill smaller.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Lever {
     /// What it is.
     pub name: &'static str,
@@ -23,10 +23,12 @@ pub struct Lever {
 }
 
 /// How a lever is tried on recorded runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Recorded {
-    /// The runs with the second settings, against the runs with the first.
-    With(Vec<Setting>, Vec<Setting>),
+    /// The runs with this, against the runs as they were.
+    Alone(Setting),
+    /// The runs with this policy and a prompt cache, against the runs with the cache.
+    OnCache(ContextPolicy),
     /// Without the definitions of tools: the most that a shorter list could save.
     WithoutTools,
     /// Not at all: the model would have said something else.
@@ -58,119 +60,114 @@ const FORGETS: &str = "what is left out cannot be looked up: `left-out` loses it
 const SUMS_UP: &str = "a summary keeps what its writer took to matter, and costs a call";
 
 /// All levers, in the order of the table.
+const LEVERS: [Lever; 11] = [
+    Lever {
+        name: "prompt cache, blocks (OpenAI)",
+        claim: "caching.openai.40_turns.cost_percent",
+        recorded: Recorded::Alone(Setting::Cache(CacheTerms::OPENAI)),
+        risk: "nothing is read below the minimum, or after a pause; no answer changes",
+    },
+    Lever {
+        name: "prompt cache, breakpoints (Anthropic)",
+        claim: "caching.anthropic.40_turns.cost_percent",
+        recorded: Recorded::Alone(Setting::Cache(CacheTerms::ANTHROPIC)),
+        risk: "a run of one or two turns pays for writing what nobody reads",
+    },
+    Lever {
+        name: "the last three results, no cache",
+        claim: "context.none.last_results.cost_percent",
+        recorded: Recorded::Alone(Setting::Context(LAST)),
+        risk: FORGETS,
+    },
+    Lever {
+        name: "the last three results, on top of the Anthropic cache",
+        claim: "context.anthropic.last_results.cost_percent",
+        recorded: Recorded::OnCache(LAST),
+        risk: "every turn edits the cached beginning, which is then written again",
+    },
+    Lever {
+        name: "summaries, no cache",
+        claim: "context.none.summarise.cost_percent",
+        recorded: Recorded::Alone(Setting::Context(SUMMARISE)),
+        risk: SUMS_UP,
+    },
+    Lever {
+        name: "summaries, on top of the Anthropic cache",
+        claim: "context.anthropic.summarise.cost_percent",
+        recorded: Recorded::OnCache(SUMMARISE),
+        risk: "pays only in runs that go on for long after the summary",
+    },
+    Lever {
+        name: "4 tools instead of 200",
+        claim: "tools.200_to_4.cost_percent",
+        recorded: Recorded::WithoutTools,
+        risk: "a tool that is not offered is not called",
+    },
+    Lever {
+        name: "a sub-agent instead of reading inline",
+        claim: "delegation.20_turns.cost_percent",
+        recorded: Recorded::Never,
+        risk: "the parent knows the answer and not its grounds; dearer in short runs",
+    },
+    Lever {
+        name: "eight calls in one turn",
+        claim: "parallel.by_8.cost_percent",
+        recorded: Recorded::Never,
+        risk: "no call can use the result of another",
+    },
+    Lever {
+        name: "stop at a permanent error",
+        claim: "brakes.denied.cost_percent",
+        recorded: Recorded::Alone(Setting::PermanentErrorStop),
+        risk: "an error that was not permanent ends the run",
+    },
+    Lever {
+        name: "stop at the third equal call in a row",
+        claim: "brakes.runaway.cost_percent",
+        recorded: Recorded::Alone(Setting::RepeatedCall(3)),
+        risk: "polling looks the same",
+    },
+];
+
+/// All levers, in the order of the table.
 #[must_use]
-pub fn levers() -> Vec<Lever> {
-    let cache = |terms| vec![Setting::Cache(terms)];
-    let context = |policy| vec![Setting::Context(policy)];
-    let both = |policy| {
-        vec![
-            Setting::Cache(CacheTerms::ANTHROPIC),
-            Setting::Context(policy),
-        ]
-    };
-    let alone = |settings| Recorded::With(Vec::new(), settings);
-    let on_top = |policy| Recorded::With(cache(CacheTerms::ANTHROPIC), both(policy));
-    let lever = |name, claim, recorded, risk| Lever {
-        name,
-        claim,
-        risk,
-        recorded,
-    };
-    vec![
-        lever(
-            "prompt cache, blocks (OpenAI)",
-            "caching.openai.40_turns.cost_percent",
-            alone(cache(CacheTerms::OPENAI)),
-            "nothing is read below the minimum, or after a pause; no answer changes",
-        ),
-        lever(
-            "prompt cache, breakpoints (Anthropic)",
-            "caching.anthropic.40_turns.cost_percent",
-            alone(cache(CacheTerms::ANTHROPIC)),
-            "a run of one or two turns pays for writing what nobody reads",
-        ),
-        lever(
-            "the last three results, no cache",
-            "context.none.last_results.cost_percent",
-            alone(context(LAST)),
-            FORGETS,
-        ),
-        lever(
-            "the last three results, on top of the Anthropic cache",
-            "context.anthropic.last_results.cost_percent",
-            on_top(LAST),
-            "every turn edits the cached beginning, which is then written again",
-        ),
-        lever(
-            "summaries, no cache",
-            "context.none.summarise.cost_percent",
-            alone(context(SUMMARISE)),
-            SUMS_UP,
-        ),
-        lever(
-            "summaries, on top of the Anthropic cache",
-            "context.anthropic.summarise.cost_percent",
-            on_top(SUMMARISE),
-            "pays only in runs that go on for long after the summary",
-        ),
-        lever(
-            "4 tools instead of 200",
-            "tools.200_to_4.cost_percent",
-            Recorded::WithoutTools,
-            "a tool that is not offered is not called",
-        ),
-        lever(
-            "a sub-agent instead of reading inline",
-            "delegation.20_turns.cost_percent",
-            Recorded::Never,
-            "the parent knows the answer and not its grounds; dearer in short runs",
-        ),
-        lever(
-            "eight calls in one turn",
-            "parallel.by_8.cost_percent",
-            Recorded::Never,
-            "no call can use the result of another",
-        ),
-        lever(
-            "stop at a permanent error",
-            "brakes.denied.cost_percent",
-            alone(vec![Setting::PermanentErrorStop]),
-            "an error that was not permanent ends the run",
-        ),
-        lever(
-            "stop at the third equal call in a row",
-            "brakes.runaway.cost_percent",
-            alone(vec![Setting::RepeatedCall(3)]),
-            "polling looks the same",
-        ),
-    ]
+pub const fn levers() -> &'static [Lever] {
+    &LEVERS
 }
 
 /// The cases that recorded runs are replayed in for the table.
 #[must_use]
 pub fn lever_cases(levers: &[Lever]) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
-    for lever in levers {
-        if let Recorded::With(from, to) = &lever.recorded {
-            for settings in [from, to] {
-                let case = Case::of(settings.clone());
-                if !settings.is_empty() && !cases.contains(&case) {
-                    cases.push(case);
-                }
+    for (from, to) in levers.iter().filter_map(|lever| lever.recorded.cases()) {
+        for case in [from, to] {
+            if !case.settings().is_empty() && !cases.contains(&case) {
+                cases.push(case);
             }
         }
     }
     cases
 }
 
+impl Recorded {
+    /// What is compared: the first case is what the second one is held against.
+    fn cases(&self) -> Option<(Case, Case)> {
+        let cache = Setting::Cache(CacheTerms::ANTHROPIC);
+        let (from, to) = match *self {
+            Self::Alone(setting) => (Vec::new(), vec![setting]),
+            Self::OnCache(policy) => (vec![cache], vec![cache, Setting::Context(policy)]),
+            Self::WithoutTools | Self::Never => return None,
+        };
+        Some((Case::of(from), Case::of(to)))
+    }
+}
+
 impl Lever {
     /// Whether the model reads something else, and may say something else then.
     fn may_change_answers(&self) -> bool {
-        match &self.recorded {
-            Recorded::With(_, to) => to
-                .iter()
-                .any(|setting| matches!(setting, Setting::Context(_))),
-            Recorded::WithoutTools | Recorded::Never => true,
+        match self.recorded {
+            Recorded::Alone(setting) => matches!(setting, Setting::Context(_)),
+            Recorded::OnCache(_) | Recorded::WithoutTools | Recorded::Never => true,
         }
     }
 
@@ -179,15 +176,14 @@ impl Lever {
     #[must_use]
     pub fn on_records(&self, report: &Report, price: &Price) -> Option<OnRecords> {
         let before_all = &report.recorded;
-        let tally = |settings: &Vec<Setting>| {
-            if settings.is_empty() {
+        let tally = |case: &Case| {
+            if case.settings().is_empty() {
                 return Some(before_all);
             }
-            let case = Case::of(settings.clone());
-            let found = report.cases.iter().find(|(known, _)| *known == case);
+            let found = report.cases.iter().find(|(known, _)| known == case);
             found.map(|(_, tally)| tally)
         };
-        let (from, to, lost) = match &self.recorded {
+        let (from, to, lost) = match self.recorded {
             Recorded::Never => return None,
             Recorded::WithoutTools if report.tools_tokens == 0 => return None,
             Recorded::WithoutTools => {
@@ -197,8 +193,9 @@ impl Lever {
                 });
                 (before_all.cost, before_all.cost - tools, 0)
             }
-            Recorded::With(from, to) => {
-                let (from, to) = (tally(from)?, tally(to)?);
+            Recorded::Alone(_) | Recorded::OnCache(_) => {
+                let (from, to) = self.recorded.cases()?;
+                let (from, to) = (tally(&from)?, tally(&to)?);
                 (from.cost, to.cost, to.successes_lost())
             }
         };

@@ -56,12 +56,12 @@ pub(in super::super) struct WhatifArgs {
     #[arg(long, value_name = "REGEX", num_args = 0..=1, require_equals = true,
           default_missing_value = PERMANENT)]
     permanent_error_stop: Option<String>,
-    /// A provider that caches prompts: openai, anthropic, anthropic_1h, or parts such as
-    /// min_tokens=1024/block_tokens=128/read_percent=50
+    /// A provider that caches prompts: `openai`, `anthropic`, `anthropic_1h`, or parts such as
+    /// `min_tokens=1024/block_tokens=128/read_percent=50`
     #[arg(long, value_name = "TERMS", value_delimiter = ',')]
     cache: Vec<CacheTerms>,
-    /// What of the transcript is sent: last_results=K, elide_older=TURNS or
-    /// summarise_above=TOKENS,keep_turns=K,summary_tokens=N; may be given several times
+    /// What of the transcript is sent: `last_results=K`, `elide_older=TURNS` or
+    /// `summarise_above=TOKENS,keep_turns=K,summary_tokens=N`; may be given several times
     #[arg(long, value_name = "POLICY")]
     context: Vec<ContextPolicy>,
     /// Every combination of the axes, and not each of them alone

@@ -15,7 +15,7 @@ pub(in super::super) struct Lines {
     x: String,
     y: String,
     by: Option<String>,
-    lines: Vec<Line>,
+    of_values: Vec<Line>,
     /// Whether the vertical axis has whole numbers only.
     whole: bool,
 }
@@ -77,7 +77,7 @@ impl Lines {
             x: chosen.x.clone(),
             y: chosen.y.clone(),
             by: chosen.by.clone(),
-            lines,
+            of_values: lines,
             whole: matches!(kind, Some(Kind::Count | Kind::Tokens)),
         })
     }
@@ -85,7 +85,7 @@ impl Lines {
     /// The lines, each named by its value.
     pub(super) fn plane(&self, locale: &Locale) -> Plane {
         let is_apart = self.ends_apart();
-        let named = self.lines.iter().enumerate();
+        let named = self.of_values.iter().enumerate();
         let curves = named.clone().map(|(nth, line)| Curve {
             points: line.points.clone(),
             look: Look::Nth(nth),
@@ -107,7 +107,7 @@ impl Lines {
             })
         });
         let most = |of: fn(&(f64, f64)) -> f64| {
-            let points = self.lines.iter().flat_map(|line| &line.points);
+            let points = self.of_values.iter().flat_map(|line| &line.points);
             points.map(of).fold(0.0, f64::max)
         };
         Plane {
@@ -129,7 +129,7 @@ impl Lines {
 
     /// Whether the lines end so far apart that each can be named there.
     fn ends_apart(&self) -> bool {
-        let ends = self.lines.iter().filter_map(|line| line.points.last());
+        let ends = self.of_values.iter().filter_map(|line| line.points.last());
         let mut ends: Vec<f64> = ends.map(|(_, y)| *y).collect();
         ends.sort_by(f64::total_cmp);
         let most = ends.last().copied().unwrap_or(0.0);

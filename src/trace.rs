@@ -61,21 +61,12 @@ struct Line<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fields<'a> {
     Attempt(AttemptLine),
-    Turn {
+    Turn(TurnLine),
+    ContextEdited {
         turn: u32,
-        prompt_tokens: u64,
-        completion_tokens: u64,
-        total_tokens: u64,
-        #[serde(flatten)]
-        cache: Cache,
-        #[serde(rename = "costUsd")]
-        cost_usd: Option<Box<RawValue>>,
-        finish: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        counted: Option<Counted>,
-        #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
-        first_token_ms: Option<u64>,
+        results: u32,
     },
+    Summary(SummaryLine),
     ToolStart {
         #[serde(rename = "toolName")]
         tool_name: &'a str,
@@ -108,6 +99,69 @@ enum Fields<'a> {
         #[serde(rename = "costUsd")]
         cost_usd: Option<Box<RawValue>>,
     },
+}
+
+#[derive(Serialize)]
+struct TurnLine {
+    turn: u32,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    #[serde(flatten)]
+    cache: Cache,
+    #[serde(rename = "costUsd")]
+    cost_usd: Option<Box<RawValue>>,
+    finish: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
+    #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
+    first_token_ms: Option<u64>,
+}
+
+impl TurnLine {
+    fn new(
+        (turn, finish): (u32, Option<FinishReason>),
+        usage: &Usage,
+        metering: &Metering,
+        cost: PicoUsd,
+    ) -> Self {
+        Self {
+            turn,
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            total_tokens: usage.total_tokens(),
+            cache: Cache::of(usage),
+            cost_usd: dollars(cost),
+            finish: finish.map(FinishReason::as_str),
+            counted: Counted::of(usage, metering),
+            first_token_ms: metering.first_token.map(millis),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SummaryLine {
+    turn: u32,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    #[serde(flatten)]
+    cache: Cache,
+    #[serde(rename = "costUsd")]
+    cost_usd: Option<Box<RawValue>>,
+    ms: u64,
+}
+
+impl SummaryLine {
+    fn new(turn: u32, usage: &Usage, cost: PicoUsd, provider: Duration) -> Self {
+        Self {
+            turn,
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            cache: Cache::of(usage),
+            cost_usd: dollars(cost),
+            ms: millis(provider),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -195,17 +249,17 @@ impl<'a> Fields<'a> {
                 cost,
                 finish,
                 ..
-            } => Self::Turn {
+            } => Self::Turn(TurnLine::new((*turn, *finish), usage, metering, *cost)),
+            Event::ContextEdited { turn, results } => Self::ContextEdited {
                 turn: *turn,
-                prompt_tokens: usage.prompt_tokens,
-                completion_tokens: usage.completion_tokens,
-                total_tokens: usage.total_tokens(),
-                cache: Cache::of(usage),
-                cost_usd: dollars(*cost),
-                finish: finish.map(FinishReason::as_str),
-                counted: Counted::of(usage, metering),
-                first_token_ms: metering.first_token.map(millis),
+                results: *results,
             },
+            Event::Summary {
+                turn,
+                usage,
+                cost,
+                provider,
+            } => Self::Summary(SummaryLine::new(*turn, usage, *cost, *provider)),
             Event::ToolStart {
                 tool_name,
                 args,

@@ -8,6 +8,7 @@ mod endpoint;
 mod environment;
 mod exit;
 mod fit;
+mod levers;
 mod list;
 mod merge;
 mod meter;
@@ -84,6 +85,9 @@ enum Verb {
     /// Fit distributions to the times of recorded replies, for experiments to draw from
     #[command(after_help = fit::EXAMPLES)]
     Fit(fit::FitArgs),
+    /// What makes a bill smaller, and what it risks: on scripted runs and on recorded ones
+    #[command(after_help = levers::EXAMPLES)]
+    Levers(levers::LeversArgs),
     /// List experiments, scenarios, locales or prices
     #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
@@ -107,6 +111,7 @@ Examples:
   loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
   loopmeter whatif --max-turns 5..30 runs.jsonl   # recorded runs under other limits
   loopmeter fit trace.jsonl               # how long do its replies take? a line to simulate with
+  loopmeter levers runs.jsonl             # what would make their bill smaller
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -138,6 +143,7 @@ pub fn main() -> ExitCode {
         Verb::Probe(args) => probe::run(&args),
         Verb::Whatif(args) => whatif::run(&args),
         Verb::Fit(args) => fit::run(&args),
+        Verb::Levers(args) => levers::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

@@ -17,9 +17,10 @@ use super::seam::{CompareWith, Seam, Transport};
 use super::settings::{Settings, Verdict};
 use crate::clock::ClockKind;
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
-use crate::message::Message;
+use crate::message::{Message, to_json};
 use crate::meter::LaunchError;
 use crate::provider::Provider;
+use crate::results::digest::short_digest;
 use crate::results::stats::NoStatistic;
 use crate::run::{
     CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
@@ -192,13 +193,14 @@ impl<'s> Stage<'s> {
         run_id: &str,
     ) -> Result<Self, ResourceError> {
         let system = settings.system.as_deref().unwrap_or(world::SYSTEM);
+        let system = world::with_rules(system, settings.filler_rules);
         let user = settings.user.as_deref().unwrap_or(world::USER);
         let signal = settings.stop_at_ms.map_or_else(Signal::new, |ms| {
             Signal::scheduled(Duration::from_millis(ms), &settings.stop_reason)
         });
         Ok(Self {
             settings,
-            state: RunState::new(run_id, resources.run_settings(settings)?, system, user),
+            state: RunState::new(run_id, resources.run_settings(settings)?, &system, user),
             provider: resources.provider(settings, seam)?,
             catalog: resources.catalog(settings, seam)?,
             workspace: Workspace::in_memory(&resources.workspace(settings)?),
@@ -232,6 +234,9 @@ impl<'s> Stage<'s> {
             .filter(|entry| entry.action == Action::Deleted);
         Ok(Measured {
             settings: self.settings,
+            sent_digest: short_digest(
+                to_json(&(self.catalog.definitions(), machine.sent())).as_bytes(),
+            ),
             state: machine.into_state(),
             catalog: self.catalog,
             ledger,

@@ -15,6 +15,7 @@ mod host;
 mod input;
 mod inputs;
 mod labels;
+mod lever_columns;
 mod live;
 mod load;
 mod loopback;
@@ -48,7 +49,7 @@ pub use inputs::{InputChange, Inputs, NotInputs, Reach};
 pub use live::CellRunError;
 pub use load::{Experiments, LoadError};
 pub use place::{Place, Topic};
-pub use readout::{FitSpec, PlotSpec, Readout};
+pub use readout::{ChosenColumns, FitSpec, PlotSpec, Readout};
 pub use resources::{Home, ResourceError};
 pub use seam::{CompareWith, ModelEndpoint, ModelSource, SeamError, Transport};
 pub use settings::{

@@ -16,7 +16,7 @@ use crate::run::policy::{BudgetCheck, StopCondition};
 use crate::run::{RunSettings, SubAgent};
 use crate::scenario::{Scenario, ScenarioError, builtin_names};
 use crate::server::Script;
-use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError};
+use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError, filler_tools};
 
 /// The tools of a child that names none: the built-in ones that write nothing.
 pub(super) const CHILD_TOOLS: [&str; 3] = ["list_files", "read_file", "scan_archive"];
@@ -52,8 +52,11 @@ impl Home {
         script_by(written, |name| self.scenario(name))
     }
 
-    /// A copy of the folder that a file means by `written`.
+    /// A copy of the folder that a file means by `written`, or the built-in files of that name.
     pub(super) fn workspace(&self, written: &str) -> Result<Template, WorkspaceError> {
+        if let Some(template) = Template::named(written) {
+            return Ok(template);
+        }
         match self {
             Self::Folder(folder) => Template::from_folder(&folder.join(written)),
             Self::Embedded => Template::from_folder(Path::new(written)),
@@ -157,11 +160,16 @@ impl Resources {
 
     /// What a cell's run obeys.
     pub(super) fn run_settings(&self, settings: &Settings) -> Result<RunSettings, ResourceError> {
-        Ok(RunSettings {
-            price: self.price(settings)?.clone(),
+        let run = RunSettings {
             stop: settings.stop_conditions(),
             policy: settings.policy(),
             max_completion_tokens: settings.max_completion_tokens.map(u64::from),
+            context: settings.context,
+            ..RunSettings::new(self.price(settings)?.clone())
+        };
+        Ok(match settings.cache.terms() {
+            Some(terms) => run.with_cache(terms),
+            None => run,
         })
     }
 
@@ -193,10 +201,11 @@ impl Resources {
             tools,
             idempotency_keys,
             descriptions,
+            filler_tools,
             price,
             ..
         } = settings;
-        let tools = (tools, idempotency_keys, descriptions);
+        let tools = (tools, idempotency_keys, descriptions, filler_tools);
         if self.children.is_empty() {
             return format!("{tools:?}");
         }
@@ -204,9 +213,12 @@ impl Resources {
             latency,
             latency_ms,
             seed,
+            cache,
+            context,
             ..
         } = settings;
         let of_children = (price, settings.policy(), latency, latency_ms, seed);
+        let of_children = (of_children, cache, context);
         format!("{tools:?} {of_children:?}")
     }
 
@@ -217,10 +229,12 @@ impl Resources {
             catalog = catalog.with(self.child_tool(child, (settings, seam), &mut made)?)?;
         }
         let catalog = described(&catalog, settings)?;
-        Ok(match &settings.tools {
+        let catalog = match &settings.tools {
             Some(names) => catalog.subset(names)?,
             None => catalog,
-        })
+        };
+        let fillers = filler_tools(settings.filler_tools);
+        Ok(fillers.into_iter().try_fold(catalog, Catalog::with)?)
     }
 
     /// The tool that a child is. It calls itself for the children of the child, of which a file

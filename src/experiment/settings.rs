@@ -12,6 +12,8 @@ use serde::{Deserialize, Deserializer};
 use super::harness::{EnvValue, FaultLine};
 use super::seam::{CompareWith, ModelSource, Transport};
 use crate::money::PicoUsd;
+use crate::pricing::{CacheTerms, CacheUnit};
+use crate::run::context::ContextPolicy;
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
     ToolErrors, VerdictWording,
@@ -43,6 +45,24 @@ pub struct Settings {
     /// What bills the run: an entry of `loopmeter list prices`, such as `openai/gpt-5`, in full;
     /// `@YYYY-MM-DD` behind it means the price of that day. Default: `chapter`.
     pub price: Option<String>,
+    /// How the provider caches prompts; prices without a rate for cached tokens get one from it.
+    /// Default: `none`.
+    pub cache: CacheSetting,
+    /// What of the transcript is sent: `full`, `last_results=K`, `elide_older=TURNS` or
+    /// `summarise_above=TOKENS,keep_turns=K,summary_tokens=N`. Default: `full`.
+    #[schemars(
+        with = "String",
+        regex(
+            pattern = r"^(full|(last_results|elide_older)=[0-9]+|summarise_above=[0-9]+,keep_turns=[0-9]+,summary_tokens=[0-9]+)$"
+        )
+    )]
+    pub context: ContextPolicy,
+    /// How many made-up tools are offered beside the others; nobody calls them. Default: 0.
+    #[schemars(range(max = 200))]
+    pub filler_tools: u32,
+    /// How many made-up rules stand at the end of the system prompt. Default: 0.
+    #[schemars(range(max = 1000))]
+    pub filler_rules: u32,
     /// Stops before the turn after this many, `max_turns_exceeded`. Default: no cap.
     #[schemars(range(min = 1))]
     pub max_turns: Option<u32>,
@@ -126,6 +146,10 @@ impl Default for Settings {
             idempotency_keys: IdempotencyKeys::default(),
             descriptions: BTreeMap::new(),
             price: None,
+            cache: CacheSetting::default(),
+            context: ContextPolicy::default(),
+            filler_tools: 0,
+            filler_rules: 0,
             max_turns: None,
             max_budget_usd: None,
             budget_check: BudgetCheck::default(),
@@ -201,6 +225,87 @@ impl Settings {
             .into_iter()
             .flatten()
             .collect()
+    }
+}
+
+/// How the provider of a run caches prompts.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CacheSetting {
+    /// By the terms of that name.
+    Named(CacheName),
+    /// By terms of its own.
+    Own(OwnTerms),
+}
+
+/// Terms that have a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheName {
+    /// It does not.
+    None,
+    /// As `OpenAI` documents it.
+    Openai,
+    /// As Anthropic documents it, kept for five minutes.
+    Anthropic,
+    /// As Anthropic documents it, kept for an hour.
+    #[serde(rename = "anthropic_1h")]
+    AnthropicHour,
+}
+
+/// Terms of a prompt cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnTerms {
+    /// Shorter prompts are not kept.
+    pub min_tokens: u64,
+    /// A kept prompt can be taken up at the end of every block of so many tokens. Default: only
+    /// where an earlier request ended.
+    #[schemars(range(min = 1))]
+    pub block_tokens: Option<u64>,
+    /// How long after its last use a prompt is kept.
+    pub expires_ms: u64,
+    /// What a token read costs, in hundredths of a token of input. Default: 10.
+    #[serde(default = "a_tenth")]
+    pub read_percent: u32,
+    /// What a token written costs, in hundredths of a token of input. Default: 100.
+    #[serde(default = "as_much")]
+    pub write_percent: u32,
+}
+
+fn a_tenth() -> u32 {
+    10
+}
+
+fn as_much() -> u32 {
+    100
+}
+
+impl Default for CacheSetting {
+    fn default() -> Self {
+        Self::Named(CacheName::None)
+    }
+}
+
+impl CacheSetting {
+    /// The terms; none where nothing is cached.
+    #[must_use]
+    pub fn terms(&self) -> Option<CacheTerms> {
+        match self {
+            Self::Named(CacheName::None) => None,
+            Self::Named(CacheName::Openai) => Some(CacheTerms::OPENAI),
+            Self::Named(CacheName::Anthropic) => Some(CacheTerms::ANTHROPIC),
+            Self::Named(CacheName::AnthropicHour) => Some(CacheTerms::ANTHROPIC_1H),
+            Self::Own(own) => Some(CacheTerms {
+                min_tokens: own.min_tokens,
+                unit: own
+                    .block_tokens
+                    .map_or(CacheUnit::Requests, CacheUnit::Blocks),
+                expires_ms: own.expires_ms,
+                read_percent: own.read_percent,
+                write_percent: own.write_percent,
+            }),
+        }
     }
 }
 

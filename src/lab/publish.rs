@@ -12,6 +12,7 @@ use crate::lab::{
 };
 use crate::results::claims::{ClaimError, ClaimOutcome, Verdict};
 use crate::results::digest::{DIGESTS_FILE, write_digests};
+use crate::results::summary::N;
 use crate::results::{CsvFile, RowSet};
 
 /// What was made.
@@ -150,8 +151,9 @@ fn read_back(
     if !asks && readout.claims.is_empty() {
         return Ok(None);
     }
-    // A plot is of all rows; nobody draws a million.
-    if readout.plot.is_some() {
+    // A plot is of all rows, and so are the notes on samples; nobody draws a million.
+    let mut columns = experiment.cell_columns().into_iter();
+    if readout.plot.is_some() || columns.any(|column| column.name == N) {
         let measured = Measured::read(experiment, folder)?;
         return Ok(Some(Reading::of(experiment, &measured, draw)?));
     }

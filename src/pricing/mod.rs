@@ -4,6 +4,7 @@
 //! models that are sold today, taken from a public one by [`import`]. [`find`] knows both. No
 //! price passes through a float.
 
+mod cache;
 mod day;
 mod find;
 mod list;
@@ -11,6 +12,7 @@ mod models;
 mod price;
 mod upstream;
 
+pub use cache::{Cache, CacheTerms, CacheTermsError, CacheUnit, CacheUse, CachedRequest};
 pub use day::{Day, NotADay};
 pub use find::{PriceError, find};
 pub use list::{CHAPTER_PRICE, PriceList};

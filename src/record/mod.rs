@@ -57,6 +57,8 @@ pub struct Turn {
     pub reply: usize,
     /// The tokens as they are counted from the record's text.
     pub counted: Usage,
+    /// Those of its prompt that are definitions of tools.
+    pub tools_tokens: u64,
     /// What the record says of this turn.
     pub reported: Reported,
 }

@@ -146,7 +146,22 @@ impl Locale {
     }
 
     /// The line below a table that tells of its fit, or why there is none.
-    pub(super) fn fit_note(&self, spec: &FitSpec, fit: &Result<Fit, NoFit>) -> Words {
+    pub(super) fn fit_note(
+        &self,
+        spec: &FitSpec,
+        (group, fit): &(Option<Cell>, Result<Fit, NoFit>),
+    ) -> Words {
+        let note = self.one_fit(spec, fit);
+        match spec.by.as_ref().zip(group.as_ref()) {
+            None => note,
+            Some((by, value)) => {
+                let value = self.value(by, &value.to_string());
+                Words::Own(format!("{}: {}", value.text(), note.text()))
+            }
+        }
+    }
+
+    fn one_fit(&self, spec: &FitSpec, fit: &Result<Fit, NoFit>) -> Words {
         let (x, y) = (self.column(&spec.x), self.column(&spec.y));
         let names = [("x", x.as_str()), ("y", y.as_str())];
         let say = |key: &str, args: &[(&str, &str)]| self.text(key, &[&names, args].concat());

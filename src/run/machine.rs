@@ -4,6 +4,7 @@
 //! Time enters as a value. Running, resuming and replaying are the same code path, because what
 //! is outstanding is read off the transcript.
 
+mod asking;
 mod decide;
 
 use std::collections::BTreeMap;
@@ -13,11 +14,13 @@ use serde_json::Value;
 
 use crate::event::Event;
 use crate::message::{Message, ToolCall};
+
 use crate::provider::Reply;
 use crate::run::index::{PendingCall, TranscriptIndex, signature};
 use crate::run::policy::{
     Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors,
 };
+use crate::run::sending::Sending;
 use crate::run::state::{RunState, Status, StopReason};
 use crate::scenario::Said;
 use crate::tools::{Access, Bill, Catalog, ErrorKind, Repeat, ToolError};
@@ -44,6 +47,13 @@ pub enum Need {
         /// Tokens of the request, the tool definitions included.
         prompt_tokens: u64,
     },
+    /// A summary of what is sent, to send instead of it.
+    Summary {
+        /// Tokens of the request, the tool definitions included.
+        prompt_tokens: u64,
+        /// The most tokens that the summary may have.
+        most_tokens: u64,
+    },
     /// The execution of one tool call.
     Tool {
         /// The call.
@@ -59,6 +69,8 @@ pub enum Need {
 pub struct Machine<'a> {
     state: RunState,
     index: TranscriptIndex,
+    /// What is sent, where that is not simply the transcript.
+    sending: Option<Sending>,
     catalog: &'a Catalog,
     tools_tokens: u64,
     /// The tokens of each turn's request, where they were counted before.
@@ -73,9 +85,11 @@ impl<'a> Machine<'a> {
     pub fn new(state: RunState, catalog: &'a Catalog) -> Self {
         let index = TranscriptIndex::of(&state.messages);
         let tools_tokens = catalog.tokens();
+        let sending = Sending::of(&state);
         Self {
             state,
             index,
+            sending,
             catalog,
             tools_tokens,
             prompts: &[],
@@ -88,15 +102,6 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn with_custom_stop(mut self, name: &str, holds: CustomStop<'a>) -> Self {
         self.custom.insert(name.to_owned(), holds);
-        self
-    }
-
-    /// For the replay of a conversation: the tokens of each turn's request are known, so the
-    /// messages need not have their texts.
-    #[cfg(feature = "cli")]
-    #[must_use]
-    pub(crate) const fn with_prompts(mut self, prompts: &'a [u64]) -> Self {
-        self.prompts = prompts;
         self
     }
 
@@ -126,12 +131,12 @@ impl<'a> Machine<'a> {
                 break;
             }
             let Some(pending) = self.index.first_pending().cloned() else {
-                let prompt_tokens = self.prompt_tokens();
-                if self.would_overspend(prompt_tokens) {
+                let (need, worst) = self.model_need();
+                if self.would_overspend(worst) {
                     self.stop(StopReason::MaxBudget, None);
                     break;
                 }
-                return Need::Reply { prompt_tokens };
+                return need;
             };
             if let Some(need) = self.settle(pending) {
                 return need;
@@ -170,6 +175,7 @@ impl<'a> Machine<'a> {
             usage,
             metering,
         } = reply;
+        let usage = self.with_cache(usage);
         let state = &mut self.state;
         state.turns = state.turns.saturating_add(1);
         state.usage += usage;
@@ -285,27 +291,6 @@ impl<'a> Machine<'a> {
                 holds(state).then(|| StopReason::Custom { name: name.clone() })
             }
         }
-    }
-
-    /// Tokens of the next request.
-    fn prompt_tokens(&self) -> u64 {
-        let turn = usize::try_from(self.state.turns).unwrap_or(usize::MAX);
-        let counted = || self.index.tokens() + self.tools_tokens;
-        self.prompts.get(turn).copied().unwrap_or_else(counted)
-    }
-
-    /// Under `reserve`: whether the next turn could cost more than what is left.
-    fn would_overspend(&self, prompt_tokens: u64) -> bool {
-        let settings = &self.state.settings;
-        let most = settings.max_completion_tokens.unwrap_or(u64::MAX);
-        let worst = settings.price.worst_cost(prompt_tokens, most);
-        settings.stop.iter().any(|condition| match condition {
-            StopCondition::MaxBudget {
-                usd,
-                check: BudgetCheck::Reserve,
-            } => self.state.cost + worst > *usd,
-            _ => false,
-        })
     }
 
     /// Answers the pending call without running anything, or says what it needs.
@@ -454,6 +439,9 @@ impl<'a> Machine<'a> {
 
     fn push(&mut self, message: Message) {
         self.index.push(&message);
+        if let Some(sending) = &mut self.sending {
+            sending.push(&message);
+        }
         self.state.messages.push(message);
     }
 

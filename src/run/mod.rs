@@ -1,9 +1,11 @@
 //! The run: a serialisable state, a pure step machine over it, and the driver that does its I/O.
 
+pub mod context;
 mod drive;
 mod index;
 mod machine;
 pub mod policy;
+mod sending;
 mod state;
 mod subagent;
 #[cfg(test)]

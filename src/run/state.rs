@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::message::{Message, Usage};
 use crate::money::PicoUsd;
-use crate::pricing::Price;
+use crate::pricing::{Cache, CacheTerms, Price};
+use crate::run::context::{ContextPolicy, Summary};
 use crate::run::policy::{Policy, StopCondition};
 use crate::tools::Bill;
 
@@ -174,6 +175,16 @@ pub struct RunSettings {
     pub policy: Policy,
     /// The most tokens that one reply may have, where the provider is told one.
     pub max_completion_tokens: Option<u64>,
+    /// What of the transcript is sent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub context: ContextPolicy,
+    /// How the provider caches prompts, where it does and does not say what it had cached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheTerms>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl RunSettings {
@@ -185,6 +196,8 @@ impl RunSettings {
             stop: Vec::new(),
             policy: Policy::default(),
             max_completion_tokens: None,
+            context: ContextPolicy::default(),
+            cache: None,
         }
     }
 
@@ -192,6 +205,22 @@ impl RunSettings {
     #[must_use]
     pub fn stop_when(mut self, condition: StopCondition) -> Self {
         self.stop.push(condition);
+        self
+    }
+
+    /// The same with so much of the transcript sent.
+    #[must_use]
+    pub const fn with_context(mut self, context: ContextPolicy) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// The same with a provider that caches prompts; the price gets rates for that where it has
+    /// none.
+    #[must_use]
+    pub fn with_cache(mut self, terms: CacheTerms) -> Self {
+        self.price = terms.priced(self.price);
+        self.cache = Some(terms);
         self
     }
 
@@ -250,7 +279,13 @@ pub struct RunState {
     pub in_flight: Option<String>,
     /// Results that repeated calls are answered from, by signature; empty with dedupe off.
     pub remembered: BTreeMap<String, String>,
-    /// The transcript.
+    /// What the provider has cached of the run, where the settings say that it does.
+    #[serde(default, skip_serializing_if = "Cache::is_empty")]
+    pub cache: Cache,
+    /// The summaries that stand in for turns in what is sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<Summary>,
+    /// The transcript, all of it, whatever is sent.
     pub messages: Vec<Message>,
 }
 
@@ -284,6 +319,8 @@ impl RunState {
             approved: Vec::new(),
             in_flight: None,
             remembered: BTreeMap::new(),
+            cache: Cache::default(),
+            summaries: Vec::new(),
             messages: system.into_iter().chain([user]).collect(),
         }
     }

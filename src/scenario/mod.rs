@@ -8,6 +8,7 @@ mod file;
 mod latency;
 mod library;
 mod spec;
+mod summary;
 
 use std::path::Path;
 
@@ -21,6 +22,7 @@ pub use self::fault::{Fault, FaultKind, RetryAfter};
 pub use self::latency::{Draw, Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
 pub use self::spec::{SpecError, parse_limit};
+pub use self::summary::{ask_for_summary, scripted_summary, summary_asked_for, summary_message};
 
 use self::file::ScenarioFile;
 use crate::document::{Document, Problems, ReadError, schema_of};
@@ -119,6 +121,20 @@ pub struct Answer {
     pub said: Said,
     /// The figures of its usage that are not counted.
     pub usage: UsageOverride,
+}
+
+impl Answer {
+    /// An answer in prose.
+    #[must_use]
+    pub fn prose(content: String) -> Self {
+        Self {
+            said: Said {
+                content: Some(content),
+                tool_calls: Vec::new(),
+            },
+            usage: UsageOverride::default(),
+        }
+    }
 }
 
 /// What the scripted model replies.
@@ -241,13 +257,15 @@ impl Speech {
     }
 }
 
-/// The index of the turn that comes next in a conversation: how often the model has spoken.
+/// The index of the turn that comes next in a conversation: how often the model has spoken, turns
+/// that a summary stands in for included.
 #[must_use]
 pub fn turn_index(messages: &[Message]) -> u32 {
-    let spoken = messages
-        .iter()
-        .filter(|message| matches!(message, Message::Assistant { .. }));
-    u32::try_from(spoken.count()).unwrap_or(u32::MAX)
+    let turns = messages.iter().map(|message| match message {
+        Message::Assistant { .. } => 1,
+        other => summary::summarised_turns(other),
+    });
+    turns.fold(0, u32::saturating_add)
 }
 
 /// The text of all tool results of a conversation, joined by line breaks.

@@ -11,6 +11,7 @@ mod context;
 pub mod definitions;
 mod error;
 mod files;
+mod filler;
 mod function;
 mod words;
 mod workspace;
@@ -22,6 +23,7 @@ pub use catalog::{Catalog, CatalogError};
 pub use context::{Bill, ToolContext};
 pub use error::{ErrorKind, ToolError, ToolFailure};
 pub use files::{DeleteFile, ListFiles, ReadFile};
+pub use filler::filler_tools;
 pub use function::FnTool;
 pub use workspace::{
     Action, FileError, FileProblem, JournalEntry, Template, Workspace, WorkspaceError,

@@ -75,7 +75,7 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
 }
 
 /// Replays every record as it is read.
-fn read(import: &Import, sweep: &Sweep) -> Result<(Imported, Report), Failure> {
+pub(super) fn read(import: &Import, sweep: &Sweep) -> Result<(Imported, Report), Failure> {
     let interrupt = Interrupt::listen();
     let bar = bar(import);
     let mut skipped = 0;

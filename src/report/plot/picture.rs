@@ -102,6 +102,8 @@ pub(super) enum Look {
     Compared,
     /// What follows from the same rule, and was not measured.
     Aside,
+    /// One of several that were all measured, by its place among them.
+    Nth(usize),
 }
 
 /// A value with a marker.

@@ -1,5 +1,6 @@
 //! What a run does, fact by fact, over the chapter's scenarios.
 
+mod context;
 mod limits;
 mod started;
 mod writes;

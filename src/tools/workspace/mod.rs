@@ -8,6 +8,7 @@
 mod error;
 mod folder;
 mod journal;
+mod logs;
 mod memory;
 mod path;
 mod template;

@@ -16,6 +16,14 @@ const HEIGHT: Px = 3400;
 /// Between a label and what it names.
 const GAP: Px = 70;
 
+/// How several lines look that were all measured, apart in grey too.
+const SEVERAL: [(Ink, Px, Dash); 4] = [
+    (Ink::Blue, 26, Dash::Solid),
+    (Ink::Vermilion, 26, Dash::Dashed),
+    (Ink::Strong, 14, Dash::Solid),
+    (Ink::Muted, 22, Dash::Dashed),
+];
+
 /// Both axes.
 struct Field {
     x: Scale,
@@ -130,6 +138,7 @@ fn draw_curve(
         Look::Measured => (Ink::Blue, 26, Dash::Solid),
         Look::Compared => (Ink::Vermilion, 26, Dash::Dashed),
         Look::Aside => (Ink::Blue, 16, Dash::Dashed),
+        Look::Nth(nth) => SEVERAL[nth % SEVERAL.len()],
     };
     canvas.path(spots, stroke);
 }

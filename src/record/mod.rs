@@ -34,6 +34,8 @@ pub use source::record_files;
 pub use success::{SuccessMark, SuccessMarkError};
 
 use crate::message::{Message, Usage};
+use crate::money::PicoUsd;
+use crate::pricing::Price;
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,5 +97,15 @@ impl Recording {
             sum += turn.counted;
         }
         sum
+    }
+
+    /// What the turns cost together. Tiers go by the length of a request, so it is not what their
+    /// tokens together would cost.
+    #[must_use]
+    pub fn cost(&self, price: &Price) -> PicoUsd {
+        self.turns
+            .iter()
+            .map(|turn| price.cost(&turn.counted))
+            .sum()
     }
 }

@@ -102,15 +102,17 @@ pub fn find(name: &str) -> Result<Price, PriceError> {
     let list = PriceList::builtin().map_err(PriceError::List)?;
     match list.get(name) {
         Some(price) => Ok(price.clone()),
-        None => ModelTable::shipped()?.find(name).map_err(|error| match error {
-            PriceError::Unknown { name, near } => {
-                let listed = list.all().iter().map(|price| price.name.clone());
-                let alike = listed.filter(|other| alike(&name, other) >= ALIKE);
-                let near = alike.chain(near).take(SUGGESTIONS).collect();
-                PriceError::Unknown { name, near }
-            }
-            other => other,
-        }),
+        None => ModelTable::shipped()?
+            .find(name)
+            .map_err(|error| match error {
+                PriceError::Unknown { name, near } => {
+                    let listed = list.all().iter().map(|price| price.name.clone());
+                    let alike = listed.filter(|other| alike(&name, other) >= ALIKE);
+                    let near = alike.chain(near).take(SUGGESTIONS).collect();
+                    PriceError::Unknown { name, near }
+                }
+                other => other,
+            }),
     }
 }
 

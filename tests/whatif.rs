@@ -292,6 +292,27 @@ fn what_is_read_is_not_written_over_by_whatever_name() {
 }
 
 #[test]
+fn a_file_of_a_folder_that_cannot_be_read_is_named_counted_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::copy(root().join(RECORDS), path("runs.jsonl")).unwrap();
+    std::os::unix::fs::symlink(path("nothing"), path("gone.jsonl")).unwrap();
+    let read = folder.path().to_str().unwrap();
+    let output = whatif(&[read]);
+    assert!(
+        printed(&output).starts_with("30 recorded runs in 1 file, 1 file that cannot be read\n")
+    );
+    assert!(
+        told(&output).contains("gone.jsonl: cannot be read"),
+        "{}",
+        told(&output)
+    );
+    assert_eq!(answer(&[read])["read"]["unreadable"], 1);
+    let named = whatif(&[path("gone.jsonl").to_str().unwrap()]);
+    assert_eq!(named.status.code(), Some(3));
+}
+
+#[test]
 fn cached_tokens_that_are_reported_are_said_to_have_no_discount() {
     let said = "cached tokens are reported; what is counted is billed without their discount";
     assert!(printed(&whatif(&["tests/data/records/codex"])).contains(said));

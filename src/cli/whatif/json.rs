@@ -44,6 +44,7 @@ struct Shown {
 #[derive(Serialize)]
 struct Read {
     files: u64,
+    unreadable: u64,
     bytes: u64,
     skipped: u64,
     duplicates: u64,
@@ -86,6 +87,7 @@ pub(super) fn of(answer: &Answer<'_>) -> String {
     to_json(&Shown {
         read: Read {
             files: imported.files,
+            unreadable: answer.unreadable,
             bytes: imported.bytes,
             skipped: imported.skipped,
             duplicates: imported.duplicates,

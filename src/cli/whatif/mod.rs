@@ -32,6 +32,8 @@ type Costs = BTreeMap<Format, PicoUsd>;
 /// Everything that is printed.
 struct Answer<'a> {
     imported: &'a Imported,
+    /// Files of folders that cannot be read.
+    unreadable: u64,
     report: &'a Report,
     /// What the counted runs of each format cost, request by request.
     costs: &'a Costs,
@@ -45,15 +47,17 @@ struct Answer<'a> {
 pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
     let price = super::prices::price(&args.price)?;
     let sweep = args.sweep(&price)?;
-    let files = record_files(&args.files).map_err(|(path, error)| {
-        Failure::CouldNotDo(format!("{}: cannot be read: {error}", path.display()))
-    })?;
+    let found = record_files(&args.files);
+    let found = found.map_err(|error| Failure::CouldNotDo(error.to_string()))?;
+    args.spare_inputs(&found.files)?;
+    for unreadable in &found.unreadable {
+        output::note(format_args!("{unreadable}; left out"));
+    }
     let import = Import {
-        files,
+        files: found.files,
         format: args.from,
         success: args.success.clone().unwrap_or_default(),
     };
-    args.spare_inputs(&import.files)?;
     let (imported, report, costs) = read(&import, (&sweep, &price))?;
     if report.recorded.runs == 0 {
         let files = counted(imported.files, "file");
@@ -63,6 +67,7 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
     }
     let answer = Answer {
         imported: &imported,
+        unreadable: found.unreadable.len() as u64,
         report: &report,
         costs: &costs,
         price: &price,

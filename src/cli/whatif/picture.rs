@@ -61,8 +61,12 @@ fn frontier(answer: &Answer<'_>) -> Frontier {
 
 fn line(case: &Case, chosen: Option<(&Case, &Tally)>) -> FrontierLine {
     let words: Vec<&str> = case.axes().into_iter().map(Axis::words).collect();
+    let name = words.join(" with ");
     FrontierLine {
-        name: words.join(" with "),
+        name: match words.as_slice() {
+            [_] => name,
+            _ => format!("{name}; the line joins the best"),
+        },
         points: Vec::new(),
         joined: match case.settings() {
             [_] => Joined::All,

@@ -36,6 +36,10 @@ fn read(answer: &Answer<'_>) -> String {
     let imported = answer.imported;
     let runs = counted(answer.report.recorded.runs, "recorded run");
     let mut text = format!("{runs} in {}", counted(imported.files, "file"));
+    if answer.unreadable > 0 {
+        let files = counted(answer.unreadable, "file");
+        let _ = write!(text, ", {files} that cannot be read");
+    }
     if imported.skipped > 0 {
         let _ = write!(text, ", {} left out", counted(imported.skipped, "piece"));
     }

@@ -74,6 +74,26 @@ pub enum WriteProblem {
     Io(#[from] io::Error),
 }
 
+/// Whether two paths lead to one file that is there.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// What tells a file from all others, by whatever path it is reached.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+/// What tells a file from others, links aside that only such systems have.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
 /// Writes a whole file at once, unless it has these bytes already.
 ///
 /// # Errors

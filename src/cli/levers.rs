@@ -77,15 +77,16 @@ fn replayed(files: &[PathBuf], levers: &[Lever], price: &Price) -> Result<Report
     let marks = Marks::new(PERMANENT, &[]).map_err(|error| Failure::could_not_do(&error))?;
     let sweep = Sweep::new(lever_cases(levers), (price.clone(), None), marks);
     let sweep = sweep.map_err(|error| Failure::could_not_do(&error))?;
-    let files = record_files(files).map_err(|(path, error)| {
-        Failure::CouldNotDo(format!("{}: cannot be read: {error}", path.display()))
-    })?;
+    let found = record_files(files).map_err(|error| Failure::CouldNotDo(error.to_string()))?;
+    for unreadable in &found.unreadable {
+        output::note(format_args!("{unreadable}; left out"));
+    }
     let import = Import {
-        files,
+        files: found.files,
         format: None,
         success: SuccessMark::Usual,
     };
-    let (_, report) = whatif::read(&import, &sweep)?;
+    let (_, report, _) = whatif::read(&import, (&sweep, price))?;
     match report.recorded.runs {
         0 => Err(Failure::WrongInput(
             "no recorded run in the files".to_owned(),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::super::exit::Failure;
+use crate::files::is_same_file;
 use crate::money::PicoUsd;
 use crate::pricing::{CHAPTER_PRICE, CacheTerms, Price};
 use crate::record::{Format, SuccessMark};
@@ -192,6 +193,22 @@ impl WhatifArgs {
     pub(super) fn reserved(&self) -> Option<u64> {
         let reserves = !self.budget.is_empty() && self.budget_check == BudgetCheck::Reserve;
         self.max_completion_tokens.filter(|_| reserves)
+    }
+
+    /// Refuses to write over what is read, by whatever path it is named.
+    pub(super) fn spare_inputs(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        let plot = self.plot.as_ref().map(|plot| ("--plot", &plot.path));
+        let csv = self.csv.as_ref().map(|path| ("--csv", path));
+        for (option, path) in plot.into_iter().chain(csv) {
+            if let Some(file) = files.iter().find(|file| is_same_file(file, path)) {
+                return Err(Failure::WrongInput(format!(
+                    "{option} {} would write over the record {}: name another file",
+                    path.display(),
+                    file.display()
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// What the runs are replayed under.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::Answer;
 use crate::cli::output::counted;
+use crate::cli::prices::{in_words, origin};
 use crate::record::{Format, OfFormat};
 use crate::results::Cell;
 use crate::results::stats::Thousandths;
@@ -35,6 +36,10 @@ fn read(answer: &Answer<'_>) -> String {
     let imported = answer.imported;
     let runs = counted(answer.report.recorded.runs, "recorded run");
     let mut text = format!("{runs} in {}", counted(imported.files, "file"));
+    if answer.unreadable > 0 {
+        let files = counted(answer.unreadable, "file");
+        let _ = write!(text, ", {files} that cannot be read");
+    }
     if imported.skipped > 0 {
         let _ = write!(text, ", {} left out", counted(imported.skipped, "piece"));
     }
@@ -76,7 +81,7 @@ fn record(format: Format, of: &OfFormat, answer: &Answer<'_>) -> [Vec<String>; 2
     let or_empty =
         |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     let reported = &of.reported;
-    let cost = answer.price.cost(&of.counted);
+    let cost = answer.costs.get(&format).copied().unwrap_or_default();
     let cost_reported = reported
         .cost
         .map_or_else(String::new, |cost| format!("${cost}"));
@@ -107,7 +112,6 @@ fn record(format: Format, of: &OfFormat, answer: &Answer<'_>) -> [Vec<String>; 2
 fn marks(answer: &Answer<'_>) -> String {
     let (sum, calls) = (&answer.report.recorded, answer.report.repeated);
     let price = answer.price;
-    let million = |per_token: crate::money::PicoUsd| per_token * 1_000_000;
     let successes = match sum.marked {
         0 => "no record says which runs did what they were for; --success KEY names what does"
             .to_owned(),
@@ -120,15 +124,21 @@ fn marks(answer: &Answer<'_>) -> String {
             share(tools, sum.usage.prompt_tokens)
         ),
     };
+    let mut formats = answer.imported.formats.values();
+    let is_cached = |of: &OfFormat| of.reported.cached_tokens.is_some_and(|tokens| tokens > 0);
+    let discount = match formats.any(is_cached) {
+        true => {
+            "           cached tokens are reported; what is counted is billed without their discount\n"
+        }
+        false => "",
+    };
     format!(
-        "\nprice      {}: ${} in, ${} out per million tokens ({}, {})\n\
+        "\nprice      {}: {} ({})\n{discount}\
          successes  {successes}\n\
          calls      {}, {} of them made before in the same run, in {}; {} in a row at most\n{tools}",
         price.name,
-        million(price.rates.input),
-        million(price.rates.output),
-        price.source,
-        price.date,
+        in_words(price),
+        origin(price),
         calls.calls,
         calls.repeated,
         counted(answer.report.runs_with_repeats, "run"),

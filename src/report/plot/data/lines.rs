@@ -124,6 +124,7 @@ impl Lines {
             curves: curves.collect(),
             marks: marks.collect(),
             key: key.collect(),
+            legend: Vec::new(),
         }
     }
 

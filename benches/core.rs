@@ -123,7 +123,7 @@ fn machine(criterion: &mut Criterion) {
             let (mut replies, mut results) = (replies.iter().cloned(), results.iter().cloned());
             loop {
                 match machine.next(now) {
-                    Need::Nothing => break,
+                    Need::Nothing | Need::Summary { .. } => break,
                     Need::Reply { .. } => {
                         machine.on_request();
                         machine.on_reply(replies.next().expect("one for each turn"), now);

@@ -8,14 +8,14 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use loopmeter::clock::{RealClock, Signal};
 use loopmeter::experiment::bare::{Relay, round_trips};
-use loopmeter::pricing::{CHAPTER_PRICE, PriceList};
+use loopmeter::pricing::{CHAPTER_PRICE, Price, PriceList};
 use loopmeter::provider::http::{Endpoint, HttpProvider};
 use loopmeter::provider::wire::Delivery;
 use loopmeter::provider::{Provider, Scripted};
@@ -27,6 +27,11 @@ use loopmeter::tools::{Catalog, Template, Workspace};
 use loopmeter::world;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+
+static PRICE: LazyLock<Price> = LazyLock::new(|| {
+    let prices = PriceList::builtin().expect("the shipped prices are read by a test");
+    prices.get(CHAPTER_PRICE).expect("a test holds it").clone()
+});
 
 fn runtime() -> Runtime {
     let runtime = Builder::new_current_thread().enable_all().build();
@@ -54,9 +59,7 @@ fn over_http(address: SocketAddr, delivery: Delivery) -> HttpProvider {
 
 /// One whole run on the real clock.
 async fn run(provider: &dyn Provider, catalog: &Catalog) -> RunState {
-    let prices = PriceList::builtin().expect("the shipped prices are read by a test");
-    let price = prices.get(CHAPTER_PRICE).expect("a test holds it").clone();
-    let settings = RunSettings::new(price).stop_when(StopCondition::MaxTurns { turns: 20 });
+    let settings = RunSettings::new(PRICE.clone()).stop_when(StopCondition::MaxTurns { turns: 20 });
     let state = RunState::new("bench", settings, world::SYSTEM, world::USER);
     let mut machine = Machine::new(state, catalog);
     let harness = Harness {

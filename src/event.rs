@@ -132,6 +132,24 @@ pub enum Event {
         /// Time from the request to the whole reply.
         provider: Duration,
     },
+    /// Some of what was sent before is sent no more.
+    ContextEdited {
+        /// The turn whose request is the first without it, from 1.
+        turn: u32,
+        /// How many tool results were left out for it.
+        results: u32,
+    },
+    /// The model summed up what is sent no more.
+    Summary {
+        /// The turn whose request is the first with the summary, from 1.
+        turn: u32,
+        /// Tokens of asking for it, as billed.
+        usage: Usage,
+        /// The run's cost so far, this included.
+        cost: PicoUsd,
+        /// Time from the request to the whole summary.
+        provider: Duration,
+    },
     /// A tool's body is about to run.
     ToolStart {
         /// The tool's name.

@@ -74,6 +74,26 @@ pub enum WriteProblem {
     Io(#[from] io::Error),
 }
 
+/// Whether two paths lead to one file that is there.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// What tells a file from all others, by whatever path it is reached.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+/// What tells a file from others, links aside that only such systems have.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
 /// Writes a whole file at once, unless it has these bytes already.
 ///
 /// # Errors
@@ -85,6 +105,60 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<Commit, WriteError> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes).map_err(at(path))?;
     file.commit()
+}
+
+/// A point of a write to the disk at which the process could die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    /// Nothing was done yet.
+    Begun,
+    /// Half of the bytes are written.
+    HalfWritten,
+    /// All bytes are written, and may still be in the system's memory alone.
+    Written,
+    /// The bytes are on the disk, and not yet in their place.
+    Synced,
+    /// The bytes are in their place, and the folder may not be on the disk.
+    Renamed,
+    /// A file was removed.
+    Removed,
+    /// Everything was done.
+    Done,
+}
+
+/// Is told of every point of a write. An error from it is what the write then fails with: so a
+/// test can fill the disk at any point, or look at what is there.
+pub type Reach = dyn Fn(Point) -> io::Result<()> + Send + Sync;
+
+/// Watches nothing.
+pub(crate) fn unwatched() -> impl Fn(Point) -> io::Result<()> + Send + Sync {
+    |_| Ok(())
+}
+
+/// Replaces a file that one process at a time writes. What is not yet in its place has the name
+/// `<path>.new`; what a killed process leaves there is written over by the next.
+///
+/// # Errors
+/// [`WriteError`]; the file is then as it was, or, where its folder could not be synced, new.
+pub fn replace_file(path: &Path, bytes: &[u8], reach: &Reach) -> Result<(), WriteError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let replace = || {
+        reach(Point::Begun)?;
+        let mut file = File::create(&beside)?;
+        let (half, rest) = bytes.split_at(bytes.len() / 2);
+        file.write_all(half)?;
+        reach(Point::HalfWritten)?;
+        file.write_all(rest)?;
+        reach(Point::Written)?;
+        file.sync_all()?;
+        reach(Point::Synced)?;
+        fs::rename(&beside, path)?;
+        reach(Point::Renamed)?;
+        sync_folder(folder_of(path))?;
+        reach(Point::Done)
+    };
+    replace().map_err(at(path))
 }
 
 impl AtomicFile {
@@ -121,21 +195,32 @@ impl AtomicFile {
     /// # Errors
     /// [`WriteError`]; what stood there before still stands.
     pub fn commit(self) -> Result<Commit, WriteError> {
-        let path = self.path;
+        let path = self.path.clone();
+        self.commit_as(&path)
+    }
+
+    /// Puts the file into another place than it was begun for, durably; makes its folder if need
+    /// be.
+    ///
+    /// # Errors
+    /// [`WriteError`]; what stood there before still stands.
+    pub fn commit_as(self, path: &Path) -> Result<Commit, WriteError> {
+        let folder = folder_of(path);
+        let _made = NewFolders::make(folder).map_err(|error| folder_error(folder, error))?;
         // Kept until the file is in its place: they are empty no more then.
         let _folders = self.folders;
         let temporary = self
             .temporary
             .into_inner()
-            .map_err(|error| at(&path)(error.into_error()))?;
-        if same_bytes(temporary.path(), &path) {
+            .map_err(|error| at(path)(error.into_error()))?;
+        if same_bytes(temporary.path(), path) {
             return Ok(Commit::Unchanged);
         }
-        temporary.as_file().sync_all().map_err(at(&path))?;
+        temporary.as_file().sync_all().map_err(at(path))?;
         temporary
-            .persist(&path)
-            .map_err(|error| at(&path)(error.error))?;
-        sync_folder(folder_of(&path)).map_err(at(&path))?;
+            .persist(path)
+            .map_err(|error| at(path)(error.error))?;
+        sync_folder(folder).map_err(at(path))?;
         Ok(Commit::Written)
     }
 }
@@ -205,20 +290,54 @@ fn same_bytes(one: &Path, other: &Path) -> bool {
 
 /// Makes a rename in a folder durable.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 /// Folders cannot be synced here; the rename itself is still atomic.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape on every system")]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_replaced_file_is_the_old_one_or_the_new_one_at_every_point() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        replace_file(&path, b"old bytes", &unwatched()).unwrap();
+        let there = path.clone();
+        let seen = move |point: Point| {
+            let bytes = fs::read(&there)?;
+            let expected: &[u8] = if point < Point::Renamed {
+                b"old bytes"
+            } else {
+                b"new"
+            };
+            assert_eq!(bytes, expected, "{point:?}");
+            Ok(())
+        };
+        replace_file(&path, b"new", &seen).unwrap();
+        assert_eq!(names(folder.path()), ["run.json"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_beside_is_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        fs::write(
+            folder.path().join("run.json.new"),
+            "half of something longer",
+        )
+        .unwrap();
+        replace_file(&path, b"whole", &unwatched()).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(names(folder.path()), ["run.json"]);
+    }
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

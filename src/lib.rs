@@ -38,7 +38,7 @@
 //! The modules, bottom first; each imports only earlier ones: [`money`], [`clock`], [`message`],
 //! [`event`], [`files`], [`document`], [`world`] → [`tokens`], [`pricing`], [`scenario`],
 //! [`tools`] → [`provider`] → [`run`] → [`trace`], [`store`] → the
-//! laboratory (feature `cli`): `record` → `results` → `whatif` → `experiment` → `lab` → `report`
+//! laboratory (feature `cli`): `record` → `results` → `latency` → `whatif` → `experiment` → `lab` → `report`
 //! → `cli`.
 
 pub mod clock;
@@ -63,6 +63,8 @@ pub mod cli;
 pub mod experiment;
 #[cfg(feature = "cli")]
 pub mod lab;
+#[cfg(feature = "cli")]
+pub mod latency;
 #[cfg(feature = "cli")]
 pub mod meter;
 #[cfg(feature = "cli")]

@@ -163,8 +163,13 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens written by the model.
     pub completion_tokens: u64,
-    /// The part of `prompt_tokens` that the provider had cached.
-    pub cached_tokens: u64,
+    /// The part of `prompt_tokens` that the provider had cached; none where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// The part of `prompt_tokens` that the provider put into its cache, none of it among
+    /// `cached_tokens`; none where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
     /// The part of `completion_tokens` that was hidden reasoning.
     pub reasoning_tokens: u64,
 }
@@ -180,9 +185,15 @@ impl Usage {
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        let add_known = |sum: &mut Option<u64>, more: Option<u64>| {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        };
         add(&mut self.prompt_tokens, other.prompt_tokens);
         add(&mut self.completion_tokens, other.completion_tokens);
-        add(&mut self.cached_tokens, other.cached_tokens);
+        add_known(&mut self.cached_tokens, other.cached_tokens);
+        add_known(&mut self.cache_write_tokens, other.cache_write_tokens);
         add(&mut self.reasoning_tokens, other.reasoning_tokens);
     }
 }

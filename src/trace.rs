@@ -61,19 +61,12 @@ struct Line<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Fields<'a> {
     Attempt(AttemptLine),
-    Turn {
+    Turn(TurnLine),
+    ContextEdited {
         turn: u32,
-        prompt_tokens: u64,
-        completion_tokens: u64,
-        total_tokens: u64,
-        #[serde(rename = "costUsd")]
-        cost_usd: Option<Box<RawValue>>,
-        finish: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        counted: Option<Counted>,
-        #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
-        first_token_ms: Option<u64>,
+        results: u32,
     },
+    Summary(SummaryLine),
     ToolStart {
         #[serde(rename = "toolName")]
         tool_name: &'a str,
@@ -109,6 +102,69 @@ enum Fields<'a> {
 }
 
 #[derive(Serialize)]
+struct TurnLine {
+    turn: u32,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    #[serde(flatten)]
+    cache: Cache,
+    #[serde(rename = "costUsd")]
+    cost_usd: Option<Box<RawValue>>,
+    finish: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
+    #[serde(rename = "firstTokenMs", skip_serializing_if = "Option::is_none")]
+    first_token_ms: Option<u64>,
+}
+
+impl TurnLine {
+    fn new(
+        (turn, finish): (u32, Option<FinishReason>),
+        usage: &Usage,
+        metering: &Metering,
+        cost: PicoUsd,
+    ) -> Self {
+        Self {
+            turn,
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            total_tokens: usage.total_tokens(),
+            cache: Cache::of(usage),
+            cost_usd: dollars(cost),
+            finish: finish.map(FinishReason::as_str),
+            counted: Counted::of(usage, metering),
+            first_token_ms: metering.first_token.map(millis),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SummaryLine {
+    turn: u32,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    #[serde(flatten)]
+    cache: Cache,
+    #[serde(rename = "costUsd")]
+    cost_usd: Option<Box<RawValue>>,
+    ms: u64,
+}
+
+impl SummaryLine {
+    fn new(turn: u32, usage: &Usage, cost: PicoUsd, provider: Duration) -> Self {
+        Self {
+            turn,
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            cache: Cache::of(usage),
+            cost_usd: dollars(cost),
+            ms: millis(provider),
+        }
+    }
+}
+
+#[derive(Serialize)]
 struct AttemptLine {
     turn: u32,
     number: u32,
@@ -128,6 +184,25 @@ impl AttemptLine {
             status: attempt.outcome.status(),
             waited_ms: millis(attempt.waited),
             ms: millis(attempt.took),
+        }
+    }
+}
+
+/// What a cache did for a turn, written where it did something.
+#[derive(Serialize)]
+struct Cache {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_write_tokens: Option<u64>,
+}
+
+impl Cache {
+    fn of(usage: &Usage) -> Self {
+        let some = |tokens: Option<u64>| tokens.filter(|tokens| *tokens > 0);
+        Self {
+            cached_tokens: some(usage.cached_tokens),
+            cache_write_tokens: some(usage.cache_write_tokens),
         }
     }
 }
@@ -156,8 +231,17 @@ impl Counted {
 
 impl<'a> Line<'a> {
     fn new(run_id: &'a str, event: &'a Event) -> Self {
-        let fields = match event {
-            Event::Attempt { turn, attempt } => Fields::Attempt(AttemptLine::new(*turn, attempt)),
+        Self {
+            run_id,
+            fields: Fields::of(event),
+        }
+    }
+}
+
+impl<'a> Fields<'a> {
+    fn of(event: &'a Event) -> Self {
+        match event {
+            Event::Attempt { turn, attempt } => Self::Attempt(AttemptLine::new(*turn, attempt)),
             Event::Turn {
                 turn,
                 usage,
@@ -165,31 +249,32 @@ impl<'a> Line<'a> {
                 cost,
                 finish,
                 ..
-            } => Fields::Turn {
+            } => Self::Turn(TurnLine::new((*turn, *finish), usage, metering, *cost)),
+            Event::ContextEdited { turn, results } => Self::ContextEdited {
                 turn: *turn,
-                prompt_tokens: usage.prompt_tokens,
-                completion_tokens: usage.completion_tokens,
-                total_tokens: usage.total_tokens(),
-                cost_usd: dollars(*cost),
-                finish: finish.map(FinishReason::as_str),
-                counted: Counted::of(usage, metering),
-                first_token_ms: metering.first_token.map(millis),
+                results: *results,
             },
+            Event::Summary {
+                turn,
+                usage,
+                cost,
+                provider,
+            } => Self::Summary(SummaryLine::new(*turn, usage, *cost, *provider)),
             Event::ToolStart {
                 tool_name,
                 args,
                 call_id,
-            } => Fields::ToolStart {
+            } => Self::ToolStart {
                 tool_name,
                 args,
                 call_id,
             },
-            Event::ToolProgress { tool_name, label } => Fields::ToolProgress { tool_name, label },
+            Event::ToolProgress { tool_name, label } => Self::ToolProgress { tool_name, label },
             Event::ToolResult {
                 tool_name,
                 took,
                 ok,
-            } => Fields::ToolResult {
+            } => Self::ToolResult {
                 tool_name,
                 ms: millis(*took),
                 ok: *ok,
@@ -198,7 +283,7 @@ impl<'a> Line<'a> {
                 tool_name,
                 args,
                 call_id,
-            } => Fields::ApprovalRequired {
+            } => Self::ApprovalRequired {
                 tool_name,
                 args,
                 call_id,
@@ -208,14 +293,13 @@ impl<'a> Line<'a> {
                 reason,
                 turns,
                 cost,
-            } => Fields::RunStopped {
+            } => Self::RunStopped {
                 status,
                 reason: reason.as_deref(),
                 turns: *turns,
                 cost_usd: dollars(*cost),
             },
-        };
-        Self { run_id, fields }
+        }
     }
 }
 
@@ -309,7 +393,12 @@ mod tests {
 
     #[test]
     fn what_only_a_wire_can_say_is_written_only_where_there_is_one() {
-        let (reported, counted) = (usage(30, 4), usage(7, 2));
+        let counted = usage(7, 2);
+        let reported = Usage {
+            cached_tokens: Some(20),
+            cache_write_tokens: Some(0),
+            ..usage(30, 4)
+        };
         let lines = trace(&[
             Event::Attempt {
                 turn: 1,
@@ -336,7 +425,7 @@ mod tests {
         assert_eq!(
             lines,
             r#"{"runId":"n1","type":"attempt","turn":1,"number":2,"outcome":"refused","status":429,"waitedMs":20,"ms":3}
-{"runId":"n1","type":"turn","turn":1,"prompt_tokens":30,"completion_tokens":4,"total_tokens":34,"costUsd":0,"finish":null,"counted":{"prompt_tokens":7,"completion_tokens":2,"billed":false},"firstTokenMs":5}
+{"runId":"n1","type":"turn","turn":1,"prompt_tokens":30,"completion_tokens":4,"total_tokens":34,"cached_tokens":20,"costUsd":0,"finish":null,"counted":{"prompt_tokens":7,"completion_tokens":2,"billed":false},"firstTokenMs":5}
 "#
         );
     }

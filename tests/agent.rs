@@ -7,6 +7,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use loopmeter::run::Status;
+use loopmeter::store::{FileStore, Store};
+use loopmeter::tools::{Template, Workspace};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -409,4 +412,154 @@ fn a_run_killed_twenty_times_ends_as_if_it_had_never_been() {
     ] {
         assert_eq!(killed[column], straight[column], "{column}");
     }
+}
+
+/// A run of `scenario` that was killed inside its call `c2`, as it lies in the store.
+fn killed_in_a_write(folder: &Path, id: &str) {
+    let start = ["agent", "start", "--scenario", "destructive", "--id", id];
+    ok(folder, &start);
+    let store = FileStore::new(&folder.join(".loopmeter/runs"));
+    let hold = store.hold(id).unwrap();
+    let mut record = store.load(id).unwrap();
+    record.run.status = Status::Running;
+    record.run.interruption = None;
+    record.run.in_flight = Some("c2".to_owned());
+    store.save(&hold, &record).unwrap();
+}
+
+#[test]
+fn a_write_that_nobody_confirmed_is_settled_by_a_person() {
+    let folder = folder();
+    let folder = folder.path();
+    for id in ["again", "done"] {
+        killed_in_a_write(folder, id);
+        let resumed = ok(folder, &["agent", "resume", id]);
+        assert!(
+            resumed.contains("interrupted / unknown_outcome: c2 = delete_file"),
+            "{resumed}"
+        );
+        assert!(resumed.contains("--done c2, or --retry c2"), "{resumed}");
+        let file = folder.join(format!(".loopmeter/runs/{id}/workspace/files/access.log"));
+        assert!(file.exists(), "it was not run again");
+    }
+    fails(
+        folder,
+        &["agent", "resume", "again", "--retry", "c1"],
+        2,
+        "call c2 does",
+    );
+    let again = ok(folder, &["agent", "resume", "again", "--retry", "c2"]);
+    assert!(again.contains("completed"), "{again}");
+    let settle = [
+        "agent",
+        "resume",
+        "done",
+        "--done",
+        "c2",
+        "--result",
+        "deleted access.log",
+    ];
+    let done = ok(folder, &settle);
+    assert!(done.contains("completed"), "{done}");
+    assert_eq!(
+        run(folder, "again")["messages"],
+        run(folder, "done")["messages"]
+    );
+    let deleted = |id: &str| {
+        let file = folder.join(format!(".loopmeter/runs/{id}/workspace/files/access.log"));
+        !file.exists()
+    };
+    assert_eq!((deleted("again"), deleted("done")), (true, false));
+    for verb in ["--retry", "--done"] {
+        fails(
+            folder,
+            &["agent", "resume", "again", verb, "c2"],
+            2,
+            "is completed",
+        );
+    }
+}
+
+#[test]
+fn a_verdict_that_was_given_is_not_given_again() {
+    let folder = folder();
+    let folder = folder.path();
+    for (id, verdict) in [("yes", "approve"), ("no", "reject")] {
+        let start = ["agent", "start", "--scenario", "destructive", "--id", id];
+        ok(folder, &start);
+        ok(folder, &["agent", verdict, id]);
+        for again in ["approve", "reject"] {
+            let call = ["agent", again, id, "--call", "c2"];
+            fails(folder, &call, 2, "call c2 has its result already");
+        }
+    }
+}
+
+#[test]
+fn a_state_of_an_earlier_format_is_taken_up() {
+    for format in ["1", "2"] {
+        let folder = folder();
+        let folder = folder.path();
+        let run_folder = folder.join(".loopmeter/runs/old");
+        std::fs::create_dir_all(&run_folder).unwrap();
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/fixtures/state/format-{format}.json"));
+        std::fs::copy(fixture, run_folder.join("run.json")).unwrap();
+        Workspace::create_folder(&run_folder.join("workspace"), &Template::chapter()).unwrap();
+        let approved = ok(folder, &["agent", "approve", "old"]);
+        assert!(approved.contains("Deleted access.log"), "{approved}");
+        let record = std::fs::read_to_string(run_folder.join("run.json")).unwrap();
+        assert!(
+            record.starts_with("{\"format\":3,\"sha256\":\""),
+            "{record}"
+        );
+    }
+}
+
+#[test]
+fn a_changed_state_is_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    ok(folder, &["agent", "start", "--scenario", "destructive"]);
+    let record = folder.join(".loopmeter/runs/r1/run.json");
+    let text = std::fs::read_to_string(&record).unwrap();
+    let cheaper = text.replacen("\"turns\":2", "\"turns\":1", 1);
+    assert_ne!(text, cheaper);
+    std::fs::write(&record, &cheaper).unwrap();
+    fails(folder, &["agent", "approve", "r1"], 2, "checksum");
+    assert_eq!(std::fs::read_to_string(&record).unwrap(), cheaper);
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_database_holds_runs_as_a_folder_does() {
+    let folder = folder();
+    let folder = folder.path();
+    let database = |verb: &[&str]| -> Vec<String> {
+        let store = ["--store", "sqlite:runs.db"];
+        let all = ["agent"].iter().chain(verb).chain(&store);
+        all.map(|word| (*word).to_owned()).collect()
+    };
+    let ok = |verb: &[&str]| {
+        let arguments = database(verb);
+        ok(
+            folder,
+            &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    };
+    ok(&["start", "--scenario", "plan"]);
+    let waiting = ok(&["start", "--scenario", "destructive"]);
+    assert!(
+        waiting.contains("run r2: interrupted / approval"),
+        "{waiting}"
+    );
+    let interrupted = ok(&["list", "--status", "interrupted", "--json"]);
+    let interrupted: Value = serde_json::from_str(&interrupted).unwrap();
+    assert_eq!(interrupted[0]["run_id"], "r2");
+    assert_eq!(interrupted.as_array().unwrap().len(), 1);
+    assert!(ok(&["approve", "r2"]).contains("completed"));
+    assert_eq!(ok(&["list"]).lines().count(), 2);
+    assert!(ok(&["show", "r2", "--trace"]).contains("approval_required"));
+    let wrong = ["agent", "list", "--store", "postgres:runs"];
+    fails(folder, &wrong, 2, "sqlite:FILE");
 }

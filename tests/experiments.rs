@@ -132,7 +132,7 @@ fn rows_are_the_same_whatever_runs_beside_them() {
 fn the_embedded_experiments_are_those_of_the_folder() {
     let embedded = Experiments::embedded().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(embedded.names(), shipped().names());
-    assert_eq!(embedded.names().len(), 24);
+    assert_eq!(embedded.names().len(), 27);
 }
 
 #[test]

@@ -25,7 +25,7 @@ struct Given {
 }
 
 fn import(paths: &[PathBuf], success: &SuccessMark) -> Given {
-    let files = record_files(paths).unwrap();
+    let files = record_files(paths).unwrap().files;
     let import = Import {
         files,
         format: None,
@@ -326,6 +326,126 @@ fn an_array_of_conversations_is_read_like_their_lines() {
         let given = of_text("all.json", text.as_bytes());
         assert_eq!((given.recordings.len(), given.imported.duplicates), (2, 1));
         assert_eq!(given.recordings[0].success, Some(true));
+    }
+}
+
+/// A conversation of one turn.
+fn short(text: &str) -> String {
+    format!(
+        r#"{{"messages":[{{"role":"user","content":"{text}"}},{{"role":"assistant","content":"x"}}]}}"#
+    )
+}
+
+#[test]
+fn what_is_wrong_in_an_array_is_told_with_its_line_and_its_element() {
+    let (a, b) = (short("a"), short("b"));
+    let text = format!("[\n{a},\n{{\"x\": }},\n  {b}, {{\"y\": 1}}, {{\"z\"\n: }}\n]\n");
+    let given = of_text("all.json", text.as_bytes());
+    assert_eq!(given.recordings.len(), 2);
+    assert_eq!(given.recordings[1].place.element, Some(3));
+    assert_eq!(
+        given.skipped,
+        [
+            "all.json:3: not JSON: expected value at column 7",
+            "all.json:4: no `messages`",
+            "all.json:5: not JSON: expected value at column 3",
+        ]
+    );
+    let wrong = format!("[{a}, {{\"x\": }}]");
+    let column = 1 + a.len() + 2 + 7;
+    assert_eq!(
+        of_text("all.json", wrong.as_bytes()).skipped,
+        [format!(
+            "all.json:1: not JSON: expected value at column {column}"
+        )]
+    );
+}
+
+#[test]
+fn an_array_that_is_cut_off_keeps_its_good_elements_and_says_where_it_ends() {
+    let (a, b) = (short("a"), short("b"));
+    for (text, skipped) in [
+        (
+            format!("[\n{a},\n{b},\n{{\"messages\": [\n{{\"role"),
+            vec![
+                "all.json:5: not JSON: EOF while parsing a string at column 6",
+                "all.json:5: the file ends inside of its array",
+            ],
+        ),
+        (
+            format!("[{a},{b},\n"),
+            vec!["all.json:2: the file ends inside of its array"],
+        ),
+    ] {
+        let given = of_text("all.json", text.as_bytes());
+        assert_eq!(given.recordings.len(), 2);
+        assert_eq!(given.skipped, skipped);
+    }
+}
+
+#[test]
+fn lines_behind_an_array_and_arrays_in_lines_are_read_as_lines() {
+    let (a, b, c) = (short("a"), short("b"), short("c"));
+    let given = of_text("all.json", format!("[\n{a}\n]\n{b}\n{{\n").as_bytes());
+    assert_eq!(
+        (given.recordings.len(), given.recordings[1].place.line),
+        (2, 4)
+    );
+    assert!(
+        given.skipped[0].starts_with("all.json:5: "),
+        "{:?}",
+        given.skipped
+    );
+    let given = of_text(
+        "all.jsonl",
+        format!("[{a},{b}]\n[{c}]\n[{a}\n{b}\n").as_bytes(),
+    );
+    assert_eq!(given.imported.duplicates, 1);
+    assert_eq!((given.recordings.len(), given.skipped.len()), (3, 1));
+}
+
+#[test]
+fn half_a_character_is_read_as_unknown_and_told() {
+    let text = [short(r"a\ud83d"), short(r"\ud83d\ude00 b")].join("\n");
+    let given = of_text("a.jsonl", text.as_bytes());
+    assert_eq!(given.skipped, Vec::<String>::new());
+    let texts: Vec<String> = given
+        .recordings
+        .iter()
+        .map(|one| to_json(&one.messages[0]))
+        .collect();
+    assert!(
+        texts[0].contains("a\u{fffd}") && texts[1].contains("\u{1f600} b"),
+        "{texts:?}"
+    );
+    let odd: Vec<_> = given.imported.oddities.iter().collect();
+    assert_eq!(odd, [(Oddity::HalfCharacter, 1)]);
+}
+
+#[test]
+fn what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("b.jsonl"), short("a")).unwrap();
+    fs::write(path("c.jsonl.gz"), b"\x1f\x8b\x08\0").unwrap();
+    fs::write(path("d.json"), b"\x28\xb5\x2f\xfd").unwrap();
+    fs::write(path("notes.gz"), b"\x1f\x8b\x08\0").unwrap();
+    std::os::unix::fs::symlink(path("nothing"), path("a.jsonl")).unwrap();
+    let found = record_files(&[folder.path().to_owned()]).unwrap();
+    assert_eq!(found.files, [path("b.jsonl")]);
+    let told: Vec<String> = found.unreadable.iter().map(ToString::to_string).collect();
+    let about = |name: &str, words: &str| {
+        let told = told
+            .iter()
+            .filter(|told| told.contains(name) && told.contains(words));
+        assert_eq!(told.count(), 1, "{name}: {words}");
+    };
+    assert_eq!(told.len(), 3, "{told:?}");
+    about("a.jsonl", "cannot be read");
+    about("c.jsonl.gz", "compressed: unpack it first");
+    about("d.json", "compressed: unpack it first");
+    for named in ["a.jsonl", "d.json"] {
+        assert!(record_files(&[path(named)]).is_err(), "{named}");
     }
 }
 

@@ -25,6 +25,7 @@ const ORDER: &[&str] = &[
     "record",
     "server",
     "results",
+    "latency",
     "meter",
     "probe",
     "whatif",

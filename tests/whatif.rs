@@ -228,3 +228,93 @@ fn what_cannot_be_is_refused_with_what_would_help() {
         assert_eq!(printed(&output), "", "{args:?}");
     }
 }
+
+#[test]
+fn a_tiered_price_bills_each_request_by_its_own_length() {
+    let turn = |text: String| {
+        serde_json::json!([{"role": "user", "content": text},
+            {"role": "assistant", "content": "Yes."}])
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.jsonl");
+    // Both prompts together are longer than 200,000 tokens, and neither is alone.
+    let line = |word: &str| serde_json::json!({"messages": turn(word.repeat(150_000))}).to_string();
+    fs::write(&file, [line(" one"), line(" two")].join("\n")).unwrap();
+    let price = ["--price", "anthropic/claude-sonnet-4-5"];
+    let args = [&price[..], &[file.to_str().unwrap()]].concat();
+    let answer = answer(&args);
+    let counted = &answer["reported"][0]["counted_cost_usd"];
+    assert!(answer["recorded"]["prompt_tokens"].as_u64() > Some(300_000));
+    assert_eq!(
+        *counted, answer["recorded"]["cost_usd"],
+        "the cost of a sum is no sum of costs"
+    );
+    let printed = printed(&whatif(&args));
+    let dollars = |line: &str| line.split('$').nth(1).unwrap().to_owned();
+    let counted = printed.lines().find(|line| line.contains("counted"));
+    assert_eq!(
+        dollars(counted.unwrap()).parse::<f64>().ok(),
+        answer["recorded"]["cost_usd"].as_f64()
+    );
+    assert!(printed.contains("where a prompt has more than 200000 tokens"));
+}
+
+#[test]
+fn what_is_read_is_not_written_over_by_whatever_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("runs.jsonl");
+    let bytes = fs::read(root().join(RECORDS)).unwrap();
+    fs::write(&record, &bytes).unwrap();
+    let link = folder.path().join("rows.csv");
+    std::os::unix::fs::symlink(&record, &link).unwrap();
+    let hard = folder.path().join("frontier.svg");
+    fs::hard_link(&record, &hard).unwrap();
+    let read = folder.path().to_str().unwrap();
+    let round = format!(
+        "{read}/../{}/runs.jsonl",
+        folder.path().file_name().unwrap().display()
+    );
+    for (option, path) in [
+        ("--csv", round.as_str()),
+        ("--csv", link.to_str().unwrap()),
+        ("--plot", hard.to_str().unwrap()),
+    ] {
+        let output = whatif(&[option, path, read]);
+        assert_eq!(output.status.code(), Some(2), "{path}: {}", told(&output));
+        assert!(
+            told(&output).contains("runs.jsonl: name another file"),
+            "{}",
+            told(&output)
+        );
+        assert_eq!(printed(&output), "");
+        assert_eq!(fs::read(&record).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_file_of_a_folder_that_cannot_be_read_is_named_counted_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::copy(root().join(RECORDS), path("runs.jsonl")).unwrap();
+    std::os::unix::fs::symlink(path("nothing"), path("gone.jsonl")).unwrap();
+    let read = folder.path().to_str().unwrap();
+    let output = whatif(&[read]);
+    assert!(
+        printed(&output).starts_with("30 recorded runs in 1 file, 1 file that cannot be read\n")
+    );
+    assert!(
+        told(&output).contains("gone.jsonl: cannot be read"),
+        "{}",
+        told(&output)
+    );
+    assert_eq!(answer(&[read])["read"]["unreadable"], 1);
+    let named = whatif(&[path("gone.jsonl").to_str().unwrap()]);
+    assert_eq!(named.status.code(), Some(3));
+}
+
+#[test]
+fn cached_tokens_that_are_reported_are_said_to_have_no_discount() {
+    let said = "cached tokens are reported; what is counted is billed without their discount";
+    assert!(printed(&whatif(&["tests/data/records/codex"])).contains(said));
+    assert!(!printed(&whatif(&[RECORDS])).contains(said));
+}

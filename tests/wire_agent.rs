@@ -217,3 +217,81 @@ fn a_scenario_is_played_in_process_whatever_the_environment_says() {
     assert_eq!(run["cost_usd"], 0.002_47);
     assert!(server.requests().is_empty());
 }
+
+#[test]
+fn cached_tokens_that_an_endpoint_reports_are_billed_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let usage = |details: &str| {
+        format!(
+            "{},\"usage\":{{\"prompt_tokens\":300,\"completion_tokens\":10{details}}}}}",
+            ANSWER.strip_suffix('}').unwrap()
+        )
+    };
+    let cached = r#","prompt_tokens_details":{"cached_tokens":200,"cache_write_tokens":50}"#;
+    let model = "anthropic/claude-sonnet-4-5@2026-11-30";
+    let cost = |details: &str, id: &str| {
+        let server = Canned::new([json(&usage(details))]);
+        let start = ["start", "--id", id, "--price", model, "--json"];
+        let text = printed(&mut at(&server, folder, &start), 0);
+        let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(run["price"], model);
+        run["cost_usd"].to_string()
+    };
+    // 200 at $0.30, 50 at $3.75, 50 at $3 and 10 at $15 a million; without a word, 300 at $3.
+    assert_eq!(cost(cached, "cached"), "0.0005475");
+    assert_eq!(cost("", "plain"), "0.00105");
+    let trace = printed(&mut agent(folder, &["show", "cached", "--trace"]), 0);
+    let told = "\"total_tokens\":310,\"cached_tokens\":200,\"cache_write_tokens\":50,";
+    assert!(trace.contains(told), "{trace}");
+    let trace = printed(&mut agent(folder, &["show", "plain", "--trace"]), 0);
+    assert!(!trace.contains("cache"), "{trace}");
+}
+
+/// An experiment of four runs of one turn, each of which can cost 204 · $2 and 10 · $12 a million.
+const FOUR: &str = "title = \"t\"\nabout = \"t\"\nclock = \"real\"\nrepeat = 4\n[settings]\n\
+    provider = \"endpoint\"\ntransport = \"http\"\nmax_turns = 1\nmax_completion_tokens = 10\n";
+
+#[test]
+fn a_paid_sweep_asks_no_more_than_its_bound_allows() {
+    let run = |billed: u64, bound: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("four.toml"), FOUR).unwrap();
+        let body = ANSWER.strip_suffix('}').unwrap();
+        let usage = format!("{{\"prompt_tokens\":{billed},\"completion_tokens\":4}}");
+        let body = format!("{body},\"usage\":{usage}}}");
+        let server = Canned::new((0..4).map(|_| json(&body)));
+        let mut command = Command::cargo_bin("loopmeter").unwrap();
+        command
+            .current_dir(folder.path())
+            .args(["run", "four.toml"]);
+        command
+            .args(["--max-spend", bound])
+            .env_remove("LLM_API_KEY");
+        command
+            .env("LLM_BASE_URL", server.base_url())
+            .env("LLM_MODEL", "tiny");
+        let code = if bound == "1" { 0 } else { 3 };
+        let text = printed(&mut command, code);
+        let kept = fs::read_to_string(folder.path().join("results/four.partial/cells.csv"));
+        (
+            text,
+            server.requests().len(),
+            kept.map_or(0, |rows| rows.lines().count()),
+        )
+    };
+    // The fourth could cost $0.000528, and $0.000132 are left.
+    let (text, requests, kept) = run(204, "0.0015");
+    assert!(
+        text.contains("after 3 of 4 runs: $0.001368 of $0.001500"),
+        "{text}"
+    );
+    assert_eq!((requests, kept), (3, 4));
+    // A provider that counts more than we do is told of, and asked no more.
+    let (text, requests, kept) = run(5_000, "0.0015");
+    assert!(text.contains("more was billed than was foreseen"), "{text}");
+    assert_eq!((requests, kept), (1, 2));
+    let (text, requests, _) = run(204, "1");
+    assert!(text.contains("spent $0.001824 of $1.000000"), "{text}");
+    assert_eq!(requests, 4);
+}

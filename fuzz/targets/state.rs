@@ -8,7 +8,7 @@ use loopmeter::clock::{Signal, VirtualClock};
 use loopmeter::provider::Scripted;
 use loopmeter::run::{Harness, Machine, Watchers, drive};
 use loopmeter::scenario::Scenario;
-use loopmeter::store::FileStore;
+use loopmeter::store::{FileStore, Store};
 use loopmeter::tools::{Catalog, Template, Workspace};
 
 const ID: &str = "r1";

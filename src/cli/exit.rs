@@ -123,6 +123,8 @@ impl From<StoreError> for Failure {
             StoreError::Io { .. } | StoreError::Write(_) | StoreError::Driven(_) => {
                 Self::could_not_do(&error)
             }
+            #[cfg(feature = "sqlite")]
+            StoreError::Sqlite { .. } => Self::could_not_do(&error),
             _ => Self::wrong_input(&error),
         }
     }

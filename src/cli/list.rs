@@ -6,23 +6,37 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::output;
+use super::prices::{self, Listed};
 use crate::clock::ClockKind;
 use crate::experiment::Experiments;
-use crate::pricing::PriceList;
+use crate::pricing::Day;
 use crate::report::Locale;
 use crate::scenario::{AnyScenario, Scenario, builtin_names};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  loopmeter list experiments                       # what `run` would run
+  loopmeter list prices gpt-5                      # every model with that in its name
+  loopmeter list prices openai/o3 --at 2025-06-01  # as it was billed on a day
+  loopmeter list prices claude --json              # pico-dollars per token, for programs";
 
 /// `loopmeter list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// What to list
     what: What,
-    /// Experiment files or folders, for `experiments`
-    #[arg(value_name = "PATH")]
+    /// Experiment files or folders, for `experiments`; a part of a name, for `prices`
+    #[arg(value_name = "PATH|PATTERN")]
     paths: Vec<PathBuf>,
+    /// The prices of that day [default: the day on which the table was read]
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    at: Option<Day>,
+    /// Print prices as JSON, in pico-dollars per token
+    #[arg(long)]
+    json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Experiments: name, cells, claims, title
     Experiments,
@@ -30,17 +44,21 @@ enum What {
     Scenarios,
     /// Languages of tables, plots and pages: tag, name
     Locales,
-    /// Prices in US dollars per million tokens, with source and date
+    /// Prices of models in US dollars per million tokens, with source and date
     Prices,
 }
 
 /// Does what `args` ask for.
 pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
+    if args.what != What::Prices && (args.at.is_some() || args.json) {
+        let message = "--at and --json are for `list prices`".to_owned();
+        return Err(Failure::WrongInput(message));
+    }
     match args.what {
         What::Experiments => experiments(&args.paths)?,
         What::Scenarios => scenarios()?,
         What::Locales => locales()?,
-        What::Prices => prices()?,
+        What::Prices => return list_prices(args),
     }
     Ok(Exit::Fine)
 }
@@ -82,17 +100,18 @@ fn locales() -> Result<(), Failure> {
     Ok(())
 }
 
-fn prices() -> Result<(), Failure> {
-    for price in PriceList::builtin()?.all() {
-        let million = |per_token: crate::money::PicoUsd| per_token * 1_000_000;
-        output::line(format_args!(
-            "{:<24} ${} in, ${} out per million tokens  {} ({})",
-            price.name,
-            million(price.input),
-            million(price.output),
-            price.source,
-            price.date
-        ))?;
-    }
-    Ok(())
+fn list_prices(args: &ListArgs) -> Result<Exit, Failure> {
+    let pattern = match args.paths.as_slice() {
+        [] => None,
+        [pattern] => Some(pattern.to_string_lossy()),
+        _ => {
+            let message = "one pattern at a time: a part of a model's name".to_owned();
+            return Err(Failure::WrongInput(message));
+        }
+    };
+    prices::list(&Listed {
+        pattern: pattern.as_deref(),
+        at: args.at,
+        json: args.json,
+    })
 }

@@ -7,11 +7,14 @@ mod columnar;
 mod endpoint;
 mod environment;
 mod exit;
+mod fit;
+mod levers;
 mod list;
 mod merge;
 mod meter;
 mod output;
 mod plots;
+mod prices;
 mod probe;
 mod progress;
 mod prose;
@@ -24,6 +27,7 @@ mod select;
 mod serve;
 mod shard;
 mod signals;
+mod spending;
 mod tables;
 mod whatif;
 
@@ -78,7 +82,14 @@ enum Verb {
     /// Replay recorded runs under other limits: what would they have saved, and what lost?
     #[command(after_help = whatif::EXAMPLES)]
     Whatif(Box<whatif::WhatifArgs>),
+    /// Fit distributions to the times of recorded replies, for experiments to draw from
+    #[command(after_help = fit::EXAMPLES)]
+    Fit(fit::FitArgs),
+    /// What makes a bill smaller, and what it risks: on scripted runs and on recorded ones
+    #[command(after_help = levers::EXAMPLES)]
+    Levers(levers::LeversArgs),
     /// List experiments, scenarios, locales or prices
+    #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
     /// Print the JSON Schema of experiment or scenario files, for editors
     Schema(schema::SchemaArgs),
@@ -99,6 +110,8 @@ Examples:
   loopmeter meter -- python agent.py      # what does my agent cost?
   loopmeter probe -- python agent.py      # does it stop, retry, tell the model why?
   loopmeter whatif --max-turns 5..30 runs.jsonl   # recorded runs under other limits
+  loopmeter fit trace.jsonl               # how long do its replies take? a line to simulate with
+  loopmeter levers runs.jsonl             # what would make their bill smaller
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start   # a real one
 
 Environment:
@@ -129,6 +142,8 @@ pub fn main() -> ExitCode {
         Verb::Meter(args) => meter::run(&args),
         Verb::Probe(args) => probe::run(&args),
         Verb::Whatif(args) => whatif::run(&args),
+        Verb::Fit(args) => fit::run(&args),
+        Verb::Levers(args) => levers::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => schema::completions::<Cli>(&args),

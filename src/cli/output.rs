@@ -63,6 +63,25 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{plural}")
 }
 
+/// A Markdown table, its first row the headings, with columns as wide as they must be.
+pub(super) fn markdown_table<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |cells: &[String; N]| {
+        let cells = cells.iter().zip(widths);
+        let cells = cells.map(|(cell, width)| format!(" {cell:<width$} "));
+        format!("|{}|\n", cells.collect::<Vec<_>>().join("|"))
+    };
+    let rule = widths.map(|width| "-".repeat(width));
+    let mut lines = rows.iter().map(line);
+    let headings = lines.next().unwrap_or_default();
+    let body: String = lines.collect();
+    format!("{headings}{}{body}", line(&rule))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

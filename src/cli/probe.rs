@@ -10,8 +10,9 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::exit::{Exit, Failure};
-use super::meter::{no_proxy, price};
+use super::meter::no_proxy;
 use super::output;
+use super::prices::price;
 use super::signals::interrupted;
 use crate::clock::Signal;
 use crate::pricing::CHAPTER_PRICE;
@@ -56,8 +57,8 @@ pub(super) struct ProbeArgs {
     /// sentence can be told from the tool's own words
     #[arg(long, value_name = "JSON", requires = "tool")]
     failing_arguments: Vec<String>,
-    /// The entry of the price list that bills it
-    #[arg(long, value_name = "NAME", default_value = CHAPTER_PRICE)]
+    /// What bills it: a model of `loopmeter list prices`, such as `openai/gpt-5`
+    #[arg(long, value_name = "MODEL", default_value = CHAPTER_PRICE)]
     price: String,
     /// Seed of the arguments that are made up for the agent's tools
     #[arg(long, default_value_t = 0)]

@@ -11,8 +11,9 @@ use super::progress::Progress;
 use super::select::{Jobs, Selection};
 use super::shard::{self, Part};
 use super::signals::Interrupt;
+use super::spending::{self, Spending};
 use crate::experiment::{Experiment, Host};
-use crate::lab::{Lab, LabError, Published, Reading, publish};
+use crate::lab::{Lab, Published, Reading, publish_within};
 use crate::report::plot;
 use crate::results::claims::Verdict;
 
@@ -22,6 +23,8 @@ Examples:
   loopmeter run --only turn-cap                  # one of them
   loopmeter run my/experiment.toml --out /tmp/x  # one of your own
   loopmeter run --only cancel-real               # one on the real clock
+  loopmeter run --only local-model --dry-run     # what a real model would be paid, at most
+  loopmeter run --only local-model --max-spend 2 # and no more than two dollars of it
   loopmeter run my/sweep.toml --shard 2/8        # one of eight parts; `loopmeter merge` joins them";
 
 /// `loopmeter run`.
@@ -34,6 +37,8 @@ pub(super) struct RunArgs {
     out: PathBuf,
     #[command(flatten)]
     jobs: Jobs,
+    #[command(flatten)]
+    spending: Spending,
     /// Print the closing summary only, not the tables and claims
     #[arg(long, short)]
     quiet: bool,
@@ -57,10 +62,14 @@ pub(super) struct Tally {
 /// Does what `args` ask for.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut selected = args.selection.load()?;
+    if args.spending.is_dry() {
+        return args.spending.forecast(&selected, &args.out);
+    }
     selected.give_endpoint()?;
     if let Some(shard) = args.part.shard(&selected)? {
         return shard::run(shard, &selected, (&args.out, args.jobs.count()));
     }
+    let mut purse = args.spending.purse(&selected)?;
     let host = Host::here();
     let interrupt = Interrupt::listen();
     let progress = Progress::new();
@@ -79,16 +88,14 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             draw: &plot::committed,
             stop: &|| interrupt.is_requested(),
         };
-        let published = publish(experiment, &mut lab);
+        let published = publish_within(experiment, &mut lab, purse.as_mut());
         progress.clear();
         let published = match published {
-            Err(LabError::Stopped { done, all }) => {
-                let name = experiment.name();
-                output::note(format_args!("stopped in {name} after {done} of {all} runs"));
-                return Ok(Exit::Stopped);
-            }
-            Err(error) => return Err(Failure::could_not_do(&error)),
             Ok(published) => published,
+            Err(error) => {
+                let partial = purse.map(|_| lab.partial_folder(experiment));
+                return spending::ended(&error, experiment.name(), partial.as_deref());
+            }
         };
         args.columnar.write(experiment, &args.out)?;
         tally.count(experiment, &published);
@@ -96,7 +103,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             print(experiment, reading)?;
         }
     }
-    tally.finish(&args.out)
+    let ended = tally.finish(&args.out)?;
+    if let Some(purse) = purse {
+        output::line(format_args!("spent {purse}"))?;
+    }
+    Ok(ended)
 }
 
 pub(super) fn print(experiment: &Experiment, reading: &Reading) -> Result<(), Failure> {

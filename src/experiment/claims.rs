@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use super::Experiment;
-use super::format::{self, RowFilter, RowKind, Selection, Where};
+use super::format::{self, CoefficientName, FitClaim, RowFilter, RowKind, Selection, Where};
 use super::readout::{Matches, Reader};
 use super::sweep::printed;
 use crate::clock::ClockKind;
@@ -13,7 +13,7 @@ use crate::document::child;
 use crate::money::PicoUsd;
 use crate::pricing::CHAPTER_PRICE;
 use crate::results::Cell as Printed;
-use crate::results::claims::{Claim, Computation, Pick, Published, RowsRef, Rule};
+use crate::results::claims::{Claim, Coefficient, Computation, Pick, Published, RowsRef, Rule};
 
 /// A price per token times this is the price per million.
 const MILLION: u64 = 1_000_000;
@@ -106,6 +106,7 @@ fn computation(
     let ways = [
         ("cell", claim.cell.as_ref().map(Way::Cell)),
         ("cells", claim.cells.as_ref().map(Way::Cells)),
+        ("fit", claim.fit.as_ref().map(Way::Fit)),
         ("count", claim.count.as_ref().map(Way::Count)),
         (
             "count_distinct",
@@ -131,7 +132,7 @@ fn computation(
         if !in_doubt {
             let count = written.len();
             let message = format!("{count} ways to compute the claim where one is meant");
-            let help = "write exactly one of `cell`, `cells`, `count`, `count_distinct`, \
+            let help = "write exactly one of `cell`, `cells`, `fit`, `count`, `count_distinct`, \
                         `setting`, `ratio`, `difference`, `percent_change`, `sum` and \
                         `external = true`";
             findings.add_to_table(at, "id", &message, help);
@@ -145,6 +146,7 @@ fn computation(
 enum Way<'c> {
     Cell(&'c Selection),
     Cells(&'c Selection),
+    Fit(&'c FitClaim),
     Count(&'c RowFilter),
     CountDistinct(&'c Selection),
     Setting(&'c str),
@@ -164,6 +166,7 @@ impl Way<'_> {
             Self::Cells(cells) => {
                 Computation::Cells(pick(reader, &format!("{at}/cells"), cells, Matches::Some))
             }
+            Self::Fit(fit) => fit_of(reader, &format!("{at}/fit"), fit),
             Self::CountDistinct(column) => {
                 let at = format!("{at}/count_distinct");
                 Computation::CountDistinct(pick(reader, &at, column, Matches::Some))
@@ -187,23 +190,45 @@ impl Way<'_> {
             }
             Self::Ratio(ratio) => {
                 let rows = [("of", &ratio.of), ("to", &ratio.to)];
-                let [of, to] = pair(reader, &format!("{at}/ratio"), &ratio.column, rows);
+                let [of, to] = pair(
+                    reader,
+                    &format!("{at}/ratio"),
+                    (&ratio.column, ratio.rows),
+                    rows,
+                );
                 Computation::Ratio { of, to }
             }
             Self::Difference(difference) => {
                 let rows = [("of", &difference.of), ("minus", &difference.minus)];
                 let at = format!("{at}/difference");
-                let [of, less] = pair(reader, &at, &difference.column, rows);
+                let [of, less] = pair(reader, &at, (&difference.column, difference.rows), rows);
                 Computation::Difference { of, less }
             }
             Self::PercentChange(change) => {
                 let rows = [("from", &change.from), ("to", &change.to)];
                 let at = format!("{at}/percent_change");
-                let [from, to] = pair(reader, &at, &change.column, rows);
+                let [from, to] = pair(reader, &at, (&change.column, change.rows), rows);
                 Computation::PercentChange { from, to }
             }
             Self::External => Computation::External,
         }
+    }
+}
+
+fn fit_of(reader: &mut Reader<'_, '_>, at: &str, fit: &FitClaim) -> Computation {
+    for (key, column) in [("x", &fit.x), ("y", &fit.y)] {
+        reader.column(&format!("{at}/{key}"), column, RowKind::Cells);
+    }
+    let pointer = format!("{at}/where");
+    Computation::Fit {
+        x: fit.x.clone(),
+        y: fit.y.clone(),
+        coefficient: match fit.coefficient {
+            CoefficientName::A => Coefficient::A,
+            CoefficientName::B => Coefficient::B,
+            CoefficientName::C => Coefficient::C,
+        },
+        filter: reader.filter(&pointer, &fit.filter, RowKind::Cells, Matches::Some),
     }
 }
 
@@ -236,16 +261,16 @@ fn is_settled(reader: &Reader<'_, '_>, path: &str) -> bool {
 fn pair(
     reader: &mut Reader<'_, '_>,
     at: &str,
-    column: &str,
+    (column, kind): (&str, RowKind),
     keys: [(&str, &Where); 2],
 ) -> [Pick; 2] {
-    reader.column(&format!("{at}/column"), column, RowKind::Cells);
+    reader.column(&format!("{at}/column"), column, kind);
     keys.map(|(key, conditions)| {
         let at = format!("{at}/{key}");
         Pick {
-            rows: RowsRef::Cells,
+            rows: rows(kind),
             column: column.to_owned(),
-            filter: reader.filter(&at, conditions, RowKind::Cells, Matches::One),
+            filter: reader.filter(&at, conditions, kind, Matches::One),
         }
     })
 }
@@ -297,8 +322,8 @@ fn price(experiment: &Experiment, key: &str) -> Option<Printed> {
     };
     let price = experiment.resources.prices.get(name)?;
     let per_token: PicoUsd = match key {
-        "input_usd_per_million" => price.input,
-        "output_usd_per_million" => price.output,
+        "input_usd_per_million" => price.rates.input,
+        "output_usd_per_million" => price.rates.output,
         _ => return None,
     };
     Some(Printed::from(per_token * MILLION))

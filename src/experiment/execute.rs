@@ -10,14 +10,17 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use rayon::prelude::*;
 
 use super::Experiment;
+use super::forecast::Missing;
 use super::harness::{CommandHarness, Harness};
 use super::host::Host;
 use super::live::{CellRunError, Venue};
 use super::seam::RealModel;
 use super::settings::Settings;
+use super::spend::Spent;
 use super::sweep::{Cell, CellError};
 use crate::clock::ClockKind;
 use crate::meter;
+use crate::money::PicoUsd;
 use crate::results::{Cell as Printed, Column, Kind};
 use crate::tokens;
 
@@ -66,6 +69,17 @@ pub enum ExecuteError<E> {
     /// The rows could not be taken.
     #[error("{0}")]
     Sink(E),
+    /// The next run does not fit into what may be spent.
+    #[error("{0}")]
+    Spent(Box<Spent>),
+    /// Nobody knows what the next run can cost.
+    #[error("cell `{cell}` has no bound on its bill: {missing}")]
+    Unbounded {
+        /// What the cell is called.
+        cell: String,
+        /// What would bound it.
+        missing: Missing,
+    },
     /// Somebody stopped it.
     #[error("stopped after {done} of {all} runs")]
     Stopped {
@@ -219,10 +233,7 @@ impl Experiment {
             stop,
         } = execution;
         let all = runs.count();
-        let jobs = match self.clock {
-            ClockKind::Virtual => jobs.clamp(1, usize::try_from(all).unwrap_or(usize::MAX).max(1)),
-            ClockKind::Real => 1,
-        };
+        let jobs = self.side_by_side(jobs, all);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let venue = Venue::prepare(self, stop)?;
         self.warm_up(&venue, host)?;
@@ -257,9 +268,17 @@ impl Experiment {
         }
     }
 
+    /// How many of `all` runs go side by side where `jobs` are wanted: on the real clock, one.
+    pub(super) fn side_by_side(&self, jobs: usize, all: u64) -> usize {
+        match self.clock {
+            ClockKind::Virtual => jobs.clamp(1, usize::try_from(all).unwrap_or(usize::MAX).max(1)),
+            ClockKind::Real => 1,
+        }
+    }
+
     /// The first run of a process loads what later ones find loaded, which is nobody's time. A
     /// real model is not asked for nothing: there only the tokenizer is loaded.
-    fn warm_up(&self, venue: &Venue<'_>, host: &Host) -> Result<(), RunError> {
+    pub(super) fn warm_up(&self, venue: &Venue<'_>, host: &Host) -> Result<(), RunError> {
         match (self.clock, self.needs_endpoint()) {
             (ClockKind::Virtual, _) => Ok(()),
             (ClockKind::Real, false) => match self.run_one(0, venue, host) {
@@ -275,7 +294,7 @@ impl Experiment {
     }
 
     /// How many runs there are between two reports of progress: on the real clock, one.
-    fn chunk_length(&self, jobs: usize) -> u64 {
+    pub(super) fn chunk_length(&self, jobs: usize) -> u64 {
         match self.clock {
             ClockKind::Virtual => {
                 u64::try_from(jobs.saturating_mul(CELLS_PER_THREAD)).unwrap_or(u64::MAX)
@@ -284,17 +303,32 @@ impl Experiment {
         }
     }
 
+    /// The index of the cell of the n-th run.
+    pub(super) fn cell_of(&self, run: u64) -> u64 {
+        run / u64::from(self.repeat.max(1))
+    }
+
     /// The n-th run.
     fn run_at(&self, run: u64) -> Result<Run, RunError> {
         let repeat = u64::from(self.repeat.max(1));
         Ok(Run {
-            cell: self.sweep.cell(run / repeat)?,
+            cell: self.sweep.cell(self.cell_of(run))?,
             sample: run % repeat + 1,
         })
     }
 
     /// The rows of the n-th run.
     fn run_one(&self, run: u64, venue: &Venue<'_>, host: &Host) -> Result<CellRows, RunError> {
+        self.run_billed(run, venue, host).map(|(rows, _)| rows)
+    }
+
+    /// The rows of the n-th run, and what it cost.
+    pub(super) fn run_billed(
+        &self,
+        run: u64,
+        venue: &Venue<'_>,
+        host: &Host,
+    ) -> Result<(CellRows, PicoUsd), RunError> {
         let run = self.run_at(run)?;
         let id = &run.cell.id;
         let run_id = format!("{}/{id}", self.name);
@@ -306,8 +340,9 @@ impl Experiment {
             })?;
         let values = measured.cell_values(&self.presence);
         let turns: Vec<_> = measured.turn_values(&self.presence).collect();
+        let cost = measured.bill();
         drop(measured);
-        Ok(self.rows(run, host, values, turns))
+        Ok((self.rows(run, host, values, turns), cost))
     }
 
     /// What was measured of a run, behind what tells it from other runs.

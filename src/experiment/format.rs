@@ -227,6 +227,18 @@ pub(super) struct Plot {
     pub(super) kind: PlotKind,
     /// What stands above it. Default: the experiment's title.
     pub(super) title: Option<String>,
+    /// Of `lines`: the column along the horizontal axis.
+    pub(super) x: Option<String>,
+    /// Of `lines` and `bars`: the column that is shown.
+    pub(super) y: Option<String>,
+    /// Of `lines`: the column whose values get a line each. Default: one line.
+    pub(super) by: Option<String>,
+    /// Of `lines` and `bars`: which rows, by the values of columns. Default: all.
+    #[serde(default, rename = "where")]
+    pub(super) filter: Where,
+    /// Of `lines` and `bars`: rows of cells or of turns. Default: `cells`.
+    #[serde(default)]
+    pub(super) rows: RowKind,
 }
 
 /// The closed set of plots.
@@ -246,8 +258,15 @@ pub enum PlotKind {
     Latency,
     /// The model, the tool and Stop over time; needs `stop_at_ms`.
     Timeline,
+    /// Median, 95th and 99th percentile of the wall time, and of the first word of the answer where
+    /// some is seen before the end; needs `samples`.
+    Tails,
     /// Prompt tokens of each turn, and how many of them were sent before.
     PromptTokens,
+    /// One column over another, with a line for each value of a third.
+    Lines,
+    /// A bar for each row.
+    Bars,
 }
 
 /// A column that compares each row with the first.
@@ -284,6 +303,8 @@ pub(super) struct Fit {
     pub(super) x: String,
     /// The column that is explained.
     pub(super) y: String,
+    /// The column whose values get a parabola each. Default: one through all cells.
+    pub(super) by: Option<String>,
 }
 
 /// Which rows of an experiment.
@@ -299,7 +320,7 @@ pub enum RowKind {
     Summary,
 }
 
-/// A number that somebody published, and how it comes out of the rows: `cell`, `cells`, `count`,
+/// A number that somebody published, and how it comes out of the rows: `cell`, `cells`, `fit`, `count`,
 /// `count_distinct`, `setting`, `ratio`, `difference`, `percent_change` or `sum`, exactly one.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -326,6 +347,8 @@ pub(super) struct Claim {
     pub(super) cell: Option<Selection>,
     /// The values of one column in some rows, in order.
     pub(super) cells: Option<Selection>,
+    /// A coefficient of the parabola through some cells.
+    pub(super) fit: Option<FitClaim>,
     /// How many rows have given values.
     pub(super) count: Option<RowFilter>,
     /// How many different values a column has.
@@ -414,6 +437,33 @@ pub(super) struct RowFilter {
     pub(super) rows: RowKind,
 }
 
+/// A coefficient of the parabola a + bN + cN² through some cells.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FitClaim {
+    /// The column that is N.
+    pub(super) x: String,
+    /// The column that is explained.
+    pub(super) y: String,
+    /// Which coefficient.
+    pub(super) coefficient: CoefficientName,
+    /// Which cells. Default: all.
+    #[serde(default, rename = "where")]
+    pub(super) filter: Where,
+}
+
+/// A coefficient of a parabola.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CoefficientName {
+    /// The constant.
+    A,
+    /// Per N.
+    B,
+    /// Per N².
+    C,
+}
+
 /// One row's value divided by another's.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -424,6 +474,9 @@ pub(super) struct Ratio {
     pub(super) of: Where,
     /// The row of the divisor.
     pub(super) to: Where,
+    /// Rows of cells or of turns. Default: `cells`.
+    #[serde(default)]
+    pub(super) rows: RowKind,
 }
 
 /// One row's value less another's.
@@ -436,6 +489,9 @@ pub(super) struct Difference {
     pub(super) of: Where,
     /// The row that is subtracted.
     pub(super) minus: Where,
+    /// Rows of cells or of turns. Default: `cells`.
+    #[serde(default)]
+    pub(super) rows: RowKind,
 }
 
 /// By how many percent one row's value exceeds another's.
@@ -448,4 +504,7 @@ pub(super) struct PercentChange {
     pub(super) from: Where,
     /// The row that is compared with it.
     pub(super) to: Where,
+    /// Rows of cells or of turns. Default: `cells`.
+    #[serde(default)]
+    pub(super) rows: RowKind,
 }

@@ -14,12 +14,13 @@ use super::execute::Stop;
 use super::format::{ExperimentFile, HarnessTable, SettingName};
 use super::input::occurrences;
 use super::live::CellRunError;
-use super::resources::{Home, Resources, latency_of};
+use super::pace::pace_of;
+use super::resources::{Home, Resources};
 use super::settings::Settings;
 use crate::clock::{Clock, ClockKind, RealClock, Signal};
 use crate::document::Findings;
 use crate::meter::{self, Bounds, CommandEnd, Input, Invoice, Launch, Variable};
-use crate::scenario::{Fault, Latency, Pace};
+use crate::scenario::{Fault, Pace};
 use crate::server::{Config, Library, MODEL_PREFIX};
 
 /// What runs the cells.
@@ -235,11 +236,8 @@ fn pace(settings: &Settings) -> Result<Option<Pace>, CellRunError> {
     if settings.latency.is_none() && settings.latency_ms.is_none() {
         return Ok(None);
     }
-    let ttft = latency_of(settings).map_err(super::ResourceError::from)?;
-    Ok(Some(Pace {
-        ttft,
-        per_token: Latency::None,
-    }))
+    let pace = pace_of(settings).map_err(super::ResourceError::from)?;
+    Ok(Some(pace))
 }
 
 /// The value of a variable of the environment: a text, or what a number or a truth value is

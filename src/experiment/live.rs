@@ -12,13 +12,16 @@ use super::execute::Stop;
 use super::loopback::Loopback;
 use super::measured::{Ledger, Measured, Restored};
 use super::resources::{ResourceError, Resources};
+use super::samples::{Samples, Times};
 use super::seam::{CompareWith, Seam, Transport};
 use super::settings::{Settings, Verdict};
 use crate::clock::ClockKind;
 use crate::clock::{Clock, RealClock, Signal, VirtualClock};
-use crate::message::Message;
+use crate::message::{Message, to_json};
 use crate::meter::LaunchError;
 use crate::provider::Provider;
+use crate::results::digest::short_digest;
+use crate::results::stats::NoStatistic;
 use crate::run::{
     CheckpointError, DecisionError, Harness, Machine, RunState, Status, StopReason, Watchers, drive,
 };
@@ -49,6 +52,9 @@ pub enum CellRunError {
     /// The machine gives no timer or socket.
     #[error("the real clock cannot be used: {0}")]
     Runtime(#[from] io::Error),
+    /// The times of its samples cannot be summed up.
+    #[error(transparent)]
+    Samples(#[from] NoStatistic),
     /// The bytes of the run could not be exchanged without it.
     #[error("no bare connection to compare with: {0}")]
     Bare(#[source] io::Error),
@@ -96,6 +102,23 @@ impl<'e> Venue<'e> {
         })
     }
 
+    /// A place where nothing leaves the process and no time passes, whatever the experiment's
+    /// own clock is.
+    pub(super) fn rehearsal(experiment: &'e Experiment, stop: Stop<'e>) -> Self {
+        Self {
+            resources: &experiment.resources,
+            time: Time::Virtual,
+            seam: Seam::new(experiment, None),
+            loopback: None,
+            stop,
+        }
+    }
+
+    /// How models are reached from here.
+    pub(super) const fn seam(&self) -> &Seam {
+        &self.seam
+    }
+
     /// Whether somebody asked for a stop.
     pub(super) fn is_stopped(&self) -> bool {
         (self.stop)()
@@ -109,7 +132,15 @@ impl<'e> Venue<'e> {
     ) -> Result<Measured<'s>, CellRunError> {
         let stage = Stage::set(settings, (self.resources, &self.seam), run_id)?;
         let Time::Real(runtime) = &self.time else {
-            return pollster::block_on(stage.play(&VirtualClock::new(), self.stop));
+            let mut measured = self.simulate(stage)?;
+            if let Some(count) = settings.samples {
+                let again = |settings: &Settings| {
+                    let stage = Stage::set(settings, (self.resources, &self.seam), run_id)?;
+                    Times::of(&self.simulate(stage)?)
+                };
+                measured.samples = Some(Samples::of(&measured, count, again)?);
+            }
+            return Ok(measured);
         };
         let clock = RealClock::starting_at(Duration::ZERO);
         let mut measured = runtime.block_on(stage.play(&clock, self.stop))?;
@@ -122,6 +153,11 @@ impl<'e> Venue<'e> {
             measured.bare_socket = Some(bare);
         }
         Ok(measured)
+    }
+
+    /// Plays a run in virtual time.
+    fn simulate<'s>(&self, stage: Stage<'s>) -> Result<Measured<'s>, CellRunError> {
+        pollster::block_on(stage.play(&VirtualClock::new(), self.stop))
     }
 
     /// Runs the cell once more, for what is said on the wire.
@@ -157,13 +193,14 @@ impl<'s> Stage<'s> {
         run_id: &str,
     ) -> Result<Self, ResourceError> {
         let system = settings.system.as_deref().unwrap_or(world::SYSTEM);
+        let system = world::with_rules(system, settings.filler_rules);
         let user = settings.user.as_deref().unwrap_or(world::USER);
         let signal = settings.stop_at_ms.map_or_else(Signal::new, |ms| {
             Signal::scheduled(Duration::from_millis(ms), &settings.stop_reason)
         });
         Ok(Self {
             settings,
-            state: RunState::new(run_id, resources.run_settings(settings)?, system, user),
+            state: RunState::new(run_id, resources.run_settings(settings)?, &system, user),
             provider: resources.provider(settings, seam)?,
             catalog: resources.catalog(settings, seam)?,
             workspace: Workspace::in_memory(&resources.workspace(settings)?),
@@ -197,6 +234,9 @@ impl<'s> Stage<'s> {
             .filter(|entry| entry.action == Action::Deleted);
         Ok(Measured {
             settings: self.settings,
+            sent_digest: short_digest(
+                to_json(&(self.catalog.definitions(), machine.sent())).as_bytes(),
+            ),
             state: machine.into_state(),
             catalog: self.catalog,
             ledger,
@@ -205,6 +245,7 @@ impl<'s> Stage<'s> {
             asked_at_turn,
             restored,
             bare_socket: None,
+            samples: None,
         })
     }
 }

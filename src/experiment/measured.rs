@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
+use super::lever_columns::{LEVER_COLUMNS, LEVER_TURN_COLUMNS};
+use super::samples::{SAMPLE_COLUMNS, Samples};
 use super::settings::Settings;
 use super::wire_columns::{WIRE_COLUMNS, WIRE_TURN_COLUMNS};
 use crate::event::{Event, Metering, Observer};
@@ -21,12 +23,12 @@ use crate::tools::Catalog;
 /// One turn, as the events told it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TurnSeen {
-    number: u32,
+    pub(super) number: u32,
     pub(super) usage: Usage,
     pub(super) metering: Metering,
     cost: PicoUsd,
     finish: Option<FinishReason>,
-    provider: Duration,
+    pub(super) provider: Duration,
 }
 
 /// Watches a run and keeps what rows need.
@@ -36,6 +38,10 @@ pub(super) struct Ledger {
     progress: Vec<Duration>,
     /// Attempts that repeated a body.
     pub(super) retries: u32,
+    /// Tool results that were left out of what is sent.
+    pub(super) left_out: u32,
+    /// Tokens of asking for each summary.
+    pub(super) summaries: Vec<Usage>,
 }
 
 impl Observer for Ledger {
@@ -60,6 +66,8 @@ impl Observer for Ledger {
             }
             Event::Attempt { attempt, .. } => self.retries += u32::from(attempt.number > 1),
             Event::ToolProgress { .. } => self.progress.push(at),
+            Event::ContextEdited { results, .. } => self.left_out += results,
+            Event::Summary { usage, .. } => self.summaries.push(*usage),
             _ => {}
         }
     }
@@ -88,8 +96,12 @@ pub(super) struct Measured<'s> {
     /// The turn after which a person was first asked.
     pub(super) asked_at_turn: Option<u32>,
     pub(super) restored: Option<Restored>,
+    /// The beginning of a digest of what would be sent next: the tools and the messages.
+    pub(super) sent_digest: String,
     /// How long the run's bytes take without the run.
     pub(super) bare_socket: Option<Duration>,
+    /// The times of many such runs.
+    pub(super) samples: Option<Samples>,
 }
 
 impl Measured<'_> {
@@ -102,6 +114,16 @@ impl Measured<'_> {
             .take(before_last)
             .map(|turn| turn.usage.prompt_tokens)
             .sum()
+    }
+
+    /// What the run is billed, with its sub-agents; beside a real model these are scripted, and
+    /// cost nobody anything.
+    pub(super) fn bill(&self) -> PicoUsd {
+        if self.settings.asks_endpoint() {
+            self.state.cost
+        } else {
+            self.state.tree_cost()
+        }
     }
 
     fn overshoot_usd(&self) -> Option<PicoUsd> {
@@ -226,11 +248,15 @@ impl Presence {
 }
 
 fn all_columns() -> impl Iterator<Item = &'static CellColumn> {
-    CELL_COLUMNS.iter().chain(WIRE_COLUMNS)
+    let columns = CELL_COLUMNS.iter().chain(LEVER_COLUMNS);
+    columns.chain(WIRE_COLUMNS).chain(SAMPLE_COLUMNS)
 }
 
 fn all_turn_columns() -> impl Iterator<Item = &'static TurnColumn> {
-    TURN_COLUMNS.iter().chain(WIRE_TURN_COLUMNS)
+    TURN_COLUMNS
+        .iter()
+        .chain(LEVER_TURN_COLUMNS)
+        .chain(WIRE_TURN_COLUMNS)
 }
 
 /// A measured column of a cell.
@@ -458,6 +484,6 @@ fn replayed_percent(measured: &Measured<'_>) -> Printed {
     Printed::from(percent)
 }
 
-fn count(items: usize) -> Printed {
+pub(super) fn count(items: usize) -> Printed {
     u64::try_from(items).ok().into()
 }

@@ -12,10 +12,11 @@ use super::labels::Labels;
 use super::summary;
 use crate::document::{Findings, child};
 use crate::results::claims::Claim;
+use crate::results::fit::{Fit, NoFit};
 use crate::results::summary::SummarySpec;
 use crate::results::{
-    Column, Condition, Filter, RowSet, RowsError, Show, Table, TableColumn, TableError, TableSpec,
-    UnknownColumn,
+    Cell, Column, Condition, Filter, RowSet, RowsError, Show, Table, TableColumn, TableError,
+    TableSpec, UnknownColumn,
 };
 
 /// What is read from an experiment's rows.
@@ -40,6 +41,24 @@ pub struct FitSpec {
     pub x: String,
     /// The column that is explained.
     pub y: String,
+    /// The column whose values get a parabola each; none for one through all cells.
+    pub by: Option<String>,
+}
+
+impl FitSpec {
+    /// The parabola of each group, with the value that the group has in common.
+    #[must_use]
+    pub fn fits(&self, cells: &RowSet) -> Vec<(Option<Cell>, Result<Fit, NoFit>)> {
+        let Some(by) = &self.by else {
+            return vec![(None, Fit::of_columns(cells, &self.x, &self.y))];
+        };
+        let groups = match Fit::of_groups(cells, (&self.x, &self.y), by) {
+            Ok(groups) => groups,
+            Err(error) => return vec![(None, Err(error.into()))],
+        };
+        let groups = groups.into_iter();
+        groups.map(|(value, fit)| (Some(value), fit)).collect()
+    }
 }
 
 /// A picture.
@@ -49,6 +68,23 @@ pub struct PlotSpec {
     pub kind: PlotKind,
     /// What stands above it.
     pub title: String,
+    /// The columns of `lines` and `bars`; the other kinds have their own.
+    pub chosen: ChosenColumns,
+}
+
+/// What lines and bars are drawn of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChosenColumns {
+    /// Along the horizontal axis.
+    pub x: String,
+    /// What is shown.
+    pub y: String,
+    /// The column whose values get a line each.
+    pub by: Option<String>,
+    /// Which rows.
+    pub filter: Filter,
+    /// Whether they are rows of turns.
+    pub of_turns: bool,
 }
 
 /// Reads what the file wants from the rows; what is wrong with that goes into `findings`.
@@ -220,9 +256,13 @@ impl Reader<'_, '_> {
     fn fit(&mut self, fit: &format::Fit) -> FitSpec {
         self.column("/fit/x", &fit.x, RowKind::Cells);
         self.column("/fit/y", &fit.y, RowKind::Cells);
+        if let Some(by) = &fit.by {
+            self.column("/fit/by", by, RowKind::Cells);
+        }
         FitSpec {
             x: fit.x.clone(),
             y: fit.y.clone(),
+            by: fit.by.clone(),
         }
     }
 
@@ -243,6 +283,36 @@ impl Reader<'_, '_> {
         PlotSpec {
             kind: plot.kind,
             title: plot.title.as_deref().unwrap_or(title).to_owned(),
+            chosen: self.chosen(plot),
+        }
+    }
+
+    /// The columns of a plot that has none of its own.
+    fn chosen(&mut self, plot: &format::Plot) -> ChosenColumns {
+        let needed: &[(&str, &Option<String>)] = match plot.kind {
+            PlotKind::Lines => &[("x", &plot.x), ("y", &plot.y)],
+            PlotKind::Bars => &[("y", &plot.y)],
+            _ => &[],
+        };
+        for (key, column) in needed {
+            if column.is_none() {
+                let message = format!("a plot without `{key}`");
+                let help = format!("name a column of the rows as `{key}`");
+                self.findings.add("/plot/kind", &message, &help);
+            }
+        }
+        let all = [("x", &plot.x), ("y", &plot.y), ("by", &plot.by)];
+        for (key, column) in all {
+            if let Some(column) = column {
+                self.column(&format!("/plot/{key}"), column, plot.rows);
+            }
+        }
+        ChosenColumns {
+            x: plot.x.clone().unwrap_or_default(),
+            y: plot.y.clone().unwrap_or_default(),
+            by: plot.by.clone(),
+            filter: self.filter("/plot/where", &plot.filter, plot.rows, Matches::Some),
+            of_turns: plot.rows == RowKind::Turns,
         }
     }
 
@@ -306,6 +376,7 @@ fn setting_of(column: &str) -> Option<&'static str> {
         "right" => Some("expected_answer"),
         "deleted" => Some("dedupe"),
         "latency_ms" => Some("latency_ms"),
+        "p50_wall_ms" | "p95_wall_ms" | "p99_wall_ms" => Some("samples"),
         "progress_ms_list" => Some("stop_at_ms"),
         _ => None,
     }
@@ -326,7 +397,9 @@ const fn columns_of(kind: PlotKind) -> (&'static [&'static str], &'static [&'sta
             &["tool_runs", "wall_ms", "status", "progress_ms_list"],
             &["provider_ms"],
         ),
+        PlotKind::Tails => (&["p50_wall_ms", "p95_wall_ms", "p99_wall_ms"], &[]),
         PlotKind::PromptTokens => (&[], &["turn", "prompt_tokens"]),
+        PlotKind::Lines | PlotKind::Bars => (&[], &[]),
     }
 }
 

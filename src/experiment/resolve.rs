@@ -12,7 +12,7 @@ use super::input::{occurrences, written_number};
 use super::resources::{Child, Home, Resources, tools_of};
 use super::settings::Dollars;
 use crate::document::{Findings, Problems, ReadError, child, suggest};
-use crate::pricing::PriceList;
+use crate::pricing::{self, PriceList};
 use crate::scenario::ScenarioError;
 use crate::tools::Catalog;
 
@@ -43,8 +43,7 @@ pub(super) fn resolve(
         Harness::Command(_) => (BTreeMap::new(), resolver.named(file, Home::script)),
     };
     let workspaces = resolver.workspaces(file);
-    let prices = PriceList::builtin()?;
-    resolver.prices(file, &prices);
+    let prices = resolver.prices(file)?;
     resolver.subagent_names(file);
     resolver.tools(file);
     resolver.cycles(file);
@@ -118,15 +117,25 @@ impl Resolver<'_, '_> {
         read
     }
 
-    fn prices(&mut self, file: &ExperimentFile, prices: &PriceList) {
-        let known: Vec<&str> = prices
-            .all()
-            .iter()
-            .map(|price| price.name.as_str())
-            .collect();
+    /// The prices that ship, and those of the models that the file names. A file names them in
+    /// full, so that it goes on meaning the same whatever else the table of models has.
+    fn prices(&mut self, file: &ExperimentFile) -> Result<PriceList, Problems> {
+        let mut prices = PriceList::builtin()?;
         for (pointer, name) in texts(file, "price") {
-            self.known("price", &pointer, name, &known);
+            if prices.get(name).is_some() {
+                continue;
+            }
+            let message = format!("no price `{name}`");
+            match pricing::find(name) {
+                Ok(price) if price.name == name => prices.add(price),
+                Ok(price) => {
+                    let help = format!("write its full name, `{}`", price.name);
+                    self.findings.add(&pointer, &message, &help);
+                }
+                Err(error) => self.findings.add(&pointer, &message, &error.help()),
+            }
         }
+        Ok(prices)
     }
 
     fn subagent_names(&mut self, file: &ExperimentFile) {

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::format::Subagent;
+use super::pace::PaceError;
 use super::seam::{Seam, SeamError, Transport};
-use super::settings::{Distribution, Dollars, IdempotencyKeys, Settings};
+use super::settings::{Dollars, IdempotencyKeys, Settings};
 use crate::meter::script_by;
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
-use crate::provider::{Latency, LatencyError, Provider};
+use crate::provider::Provider;
 use crate::run::policy::{BudgetCheck, StopCondition};
 use crate::run::{RunSettings, SubAgent};
 use crate::scenario::{Scenario, ScenarioError, builtin_names};
 use crate::server::Script;
-use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError};
+use crate::tools::{Catalog, CatalogError, Template, Tool, WorkspaceError, filler_tools};
 
 /// The tools of a child that names none: the built-in ones that write nothing.
 pub(super) const CHILD_TOOLS: [&str; 3] = ["list_files", "read_file", "scan_archive"];
@@ -51,8 +52,11 @@ impl Home {
         script_by(written, |name| self.scenario(name))
     }
 
-    /// A copy of the folder that a file means by `written`.
+    /// A copy of the folder that a file means by `written`, or the built-in files of that name.
     pub(super) fn workspace(&self, written: &str) -> Result<Template, WorkspaceError> {
+        if let Some(template) = Template::named(written) {
+            return Ok(template);
+        }
         match self {
             Self::Folder(folder) => Template::from_folder(&folder.join(written)),
             Self::Embedded => Template::from_folder(Path::new(written)),
@@ -97,7 +101,7 @@ pub enum ResourceError {
     Catalog(#[from] CatalogError),
     /// A latency that no reply can have.
     #[error(transparent)]
-    Latency(#[from] LatencyError),
+    Latency(#[from] PaceError),
     /// A model that cannot be reached.
     #[error(transparent)]
     Seam(#[from] SeamError),
@@ -156,11 +160,16 @@ impl Resources {
 
     /// What a cell's run obeys.
     pub(super) fn run_settings(&self, settings: &Settings) -> Result<RunSettings, ResourceError> {
-        Ok(RunSettings {
-            price: self.price(settings)?.clone(),
+        let run = RunSettings {
             stop: settings.stop_conditions(),
             policy: settings.policy(),
             max_completion_tokens: settings.max_completion_tokens.map(u64::from),
+            context: settings.context,
+            ..RunSettings::new(self.price(settings)?.clone())
+        };
+        Ok(match settings.cache.terms() {
+            Some(terms) => run.with_cache(terms),
+            None => run,
         })
     }
 
@@ -192,10 +201,11 @@ impl Resources {
             tools,
             idempotency_keys,
             descriptions,
+            filler_tools,
             price,
             ..
         } = settings;
-        let tools = (tools, idempotency_keys, descriptions);
+        let tools = (tools, idempotency_keys, descriptions, filler_tools);
         if self.children.is_empty() {
             return format!("{tools:?}");
         }
@@ -203,9 +213,12 @@ impl Resources {
             latency,
             latency_ms,
             seed,
+            cache,
+            context,
             ..
         } = settings;
         let of_children = (price, settings.policy(), latency, latency_ms, seed);
+        let of_children = (of_children, cache, context);
         format!("{tools:?} {of_children:?}")
     }
 
@@ -216,10 +229,12 @@ impl Resources {
             catalog = catalog.with(self.child_tool(child, (settings, seam), &mut made)?)?;
         }
         let catalog = described(&catalog, settings)?;
-        Ok(match &settings.tools {
+        let catalog = match &settings.tools {
             Some(names) => catalog.subset(names)?,
             None => catalog,
-        })
+        };
+        let fillers = filler_tools(settings.filler_tools);
+        Ok(fillers.into_iter().try_fold(catalog, Catalog::with)?)
     }
 
     /// The tool that a child is. It calls itself for the children of the child, of which a file
@@ -302,18 +317,4 @@ fn described(catalog: &Catalog, settings: &Settings) -> Result<Catalog, CatalogE
     let mut descriptions = settings.descriptions.clone();
     descriptions.retain(|name, _| catalog.get(name).is_some());
     catalog.described(&descriptions)
-}
-
-/// How long the replies of a cell take.
-pub(super) fn latency_of(settings: &Settings) -> Result<Latency, LatencyError> {
-    let Some(latency) = &settings.latency else {
-        return Ok(settings
-            .latency_ms
-            .map_or(Latency::None, |ms| Latency::Constant { ms }));
-    };
-    let sigma = match latency.distribution {
-        Distribution::Constant => 0.0,
-        Distribution::LogNormal => latency.sigma,
-    };
-    Latency::log_normal(latency.median_ms, sigma, settings.seed)
 }

@@ -9,7 +9,7 @@ use super::doubt;
 use super::format::ExperimentFile;
 use super::harness::Harness;
 use super::input::pointer_of;
-use super::resources::latency_of;
+use super::pace::pace_of;
 use super::settings::Settings;
 use super::sweep::Sweep;
 use super::wire_rules;
@@ -60,8 +60,17 @@ const RULES: &[Rule] = &[
     Rule {
         looks_at: &["latency", "latency_ms"],
         blames: "latency",
-        broken: |settings| latency_of(settings).err().map(|error| error.to_string()),
+        broken: |settings| pace_of(settings).err().map(|error| error.to_string()),
         help: "write a plausible number of milliseconds",
+    },
+    Rule {
+        looks_at: &["samples", "latency"],
+        blames: "samples",
+        broken: |settings| {
+            let alike = settings.samples.is_some_and(|n| n > 1) && settings.latency.is_none();
+            alike.then(|| "samples of a run in which nothing is drawn: all are the same".to_owned())
+        },
+        help: "set `latency`, or leave `samples` out",
     },
 ];
 
@@ -78,6 +87,17 @@ const OF_THE_LOOP: &[Rule] = &[Rule {
     help: "set `max_turns`, `max_budget_usd` or `max_tokens`",
 }];
 
+/// Rules of the real clock alone.
+const ON_REAL_CLOCK: &[Rule] = &[Rule {
+    looks_at: &["samples"],
+    blames: "samples",
+    broken: |settings| {
+        let simulated = settings.samples.is_some();
+        simulated.then(|| "samples on the real clock, which simulates nothing".to_owned())
+    },
+    help: "measure with `repeat`, or leave `clock` out",
+}];
+
 /// Reports every rule that a cell breaks, once for each place that is to blame. A cell is left
 /// out where it is in doubt what the rule looks at.
 pub(super) fn check(
@@ -88,7 +108,8 @@ pub(super) fn check(
     let clock = harness.clock(file.clock);
     let is_virtual = clock == ClockKind::Virtual && findings.is_certain("/clock");
     if file.repeat > 1 && is_virtual {
-        let help = "set `clock = \"real\"`, or leave `repeat` out";
+        let help =
+            "set `clock = \"real\"`, or `samples` instead of `repeat` for draws of their own";
         findings.add(
             "/repeat",
             "on the virtual clock every repetition is the same",
@@ -103,10 +124,10 @@ pub(super) fn check(
         Harness::InProcess => wire_rules::RULES,
         Harness::Command(_) => &[],
     };
-    let of_clock = if is_virtual {
-        wire_rules::ON_VIRTUAL_CLOCK
-    } else {
-        &[]
+    let of_clock = match clock {
+        _ if is_virtual => wire_rules::ON_VIRTUAL_CLOCK,
+        ClockKind::Real if findings.is_certain("/clock") => ON_REAL_CLOCK,
+        _ => &[],
     };
     let all = RULES.iter().chain(of_the_loop);
     for rule in all.chain(of_the_wire).chain(of_clock) {

@@ -1,6 +1,5 @@
 //! Between a run and its model: who plays the model, and how it is reached.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +10,12 @@ use serde::Deserialize;
 use super::Experiment;
 use super::format::ExperimentFile;
 use super::input::occurrences;
-use super::resources::{ResourceError, latency_of};
+use super::pace::pace_of;
+use super::resources::ResourceError;
 use super::settings::Settings;
 use crate::provider::http::{Endpoint, EndpointError, HttpProvider, RetryPolicy};
 use crate::provider::wire::Delivery;
-use crate::provider::{Latency, Provider, Scripted};
+use crate::provider::{Provider, Scripted};
 use crate::scenario::Scenario;
 use crate::server::{LATENCY_HEADER, MODEL_PREFIX};
 
@@ -152,10 +152,10 @@ impl Seam {
         settings: &Settings,
         (name, scenario): (&str, &Arc<Scenario>),
     ) -> Result<Arc<dyn Provider>, ResourceError> {
-        let latency = latency_of(settings)?;
+        let pace = pace_of(settings)?;
         let Some(delivery) = settings.transport.delivery() else {
             let scripted = Scripted::new(Arc::clone(scenario));
-            return Ok(Arc::new(scripted.with_latency(latency)));
+            return Ok(Arc::new(scripted.with_latency(pace)));
         };
         let address = self.served_at.ok_or(SeamError::NotServed)?;
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
@@ -163,7 +163,7 @@ impl Seam {
         let endpoint = Endpoint::new(&base_url, &format!("{MODEL_PREFIX}{name}"));
         let endpoint = endpoint
             .map_err(SeamError::from)?
-            .with_header(LATENCY_HEADER, &Line(&latency).to_string())
+            .with_header(LATENCY_HEADER, &pace.to_string())
             .with_delivery(delivery)
             .with_retry(RetryPolicy {
                 seed: settings.seed,
@@ -171,55 +171,5 @@ impl Seam {
             });
         let provider = HttpProvider::new(endpoint).map_err(SeamError::from)?;
         Ok(Arc::new(provider))
-    }
-}
-
-/// A latency as the server reads it in a header.
-struct Line<'a>(&'a Latency);
-
-impl fmt::Display for Line<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Latency::None => f.write_str("ttft=0ms"),
-            Latency::Constant { ms } => write!(f, "ttft={ms}ms"),
-            Latency::LogNormal {
-                median_ms,
-                sigma,
-                seed,
-            } => write!(f, "ttft=log_normal({median_ms}ms,{sigma}),seed={seed}"),
-            Latency::Gamma {
-                mean_ms,
-                shape,
-                seed,
-            } => write!(f, "ttft=gamma({mean_ms}ms,{shape}),seed={seed}"),
-            Latency::Empirical { samples_us, seed } => {
-                f.write_str("ttft=empirical(")?;
-                for (index, us) in samples_us.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { "," };
-                    write!(f, "{comma}{us}us")?;
-                }
-                write!(f, "),seed={seed}")
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::Pace;
-
-    #[test]
-    fn the_server_reads_the_latency_that_the_cell_has() {
-        for latency in [
-            Latency::None,
-            Latency::Constant { ms: 250 },
-            Latency::log_normal(800.5, 0.25, 7).unwrap(),
-            Latency::gamma(100.0, 2.5, u64::MAX).unwrap(),
-            Latency::empirical(vec![1, 2_500_000], 3).unwrap(),
-        ] {
-            let pace: Pace = Line(&latency).to_string().parse().unwrap();
-            assert_eq!(pace, Pace::from(latency));
-        }
     }
 }

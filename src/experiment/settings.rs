@@ -12,6 +12,8 @@ use serde::{Deserialize, Deserializer};
 use super::harness::{EnvValue, FaultLine};
 use super::seam::{CompareWith, ModelSource, Transport};
 use crate::money::PicoUsd;
+use crate::pricing::{CacheTerms, CacheUnit};
+use crate::run::context::ContextPolicy;
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
     ToolErrors, VerdictWording,
@@ -40,8 +42,27 @@ pub struct Settings {
     pub idempotency_keys: IdempotencyKeys,
     /// Other words for a tool's description, by the tool's name.
     pub descriptions: BTreeMap<String, String>,
-    /// The entry of the price list that bills the run. Default: `chapter`.
+    /// What bills the run: an entry of `loopmeter list prices`, such as `openai/gpt-5`, in full;
+    /// `@YYYY-MM-DD` behind it means the price of that day. Default: `chapter`.
     pub price: Option<String>,
+    /// How the provider caches prompts; prices without a rate for cached tokens get one from it.
+    /// Default: `none`.
+    pub cache: CacheSetting,
+    /// What of the transcript is sent: `full`, `last_results=K`, `elide_older=TURNS` or
+    /// `summarise_above=TOKENS,keep_turns=K,summary_tokens=N`. Default: `full`.
+    #[schemars(
+        with = "String",
+        regex(
+            pattern = r"^(full|(last_results|elide_older)=[0-9]+|summarise_above=[0-9]+,keep_turns=[0-9]+,summary_tokens=[0-9]+)$"
+        )
+    )]
+    pub context: ContextPolicy,
+    /// How many made-up tools are offered beside the others; nobody calls them. Default: 0.
+    #[schemars(range(max = 200))]
+    pub filler_tools: u32,
+    /// How many made-up rules stand at the end of the system prompt. Default: 0.
+    #[schemars(range(max = 1000))]
+    pub filler_rules: u32,
     /// Stops before the turn after this many, `max_turns_exceeded`. Default: no cap.
     #[schemars(range(min = 1))]
     pub max_turns: Option<u32>,
@@ -84,10 +105,17 @@ pub struct Settings {
     pub stop_reason: String,
     /// How long every reply takes, in milliseconds. Default: 0. Not with `latency`.
     pub latency_ms: Option<u64>,
-    /// How long replies take, drawn from a distribution. Not with `latency_ms`.
+    /// How long replies take, drawn from distributions: a line such as
+    /// `ttft=log_normal(800ms,0.5),per_token=20ms`, or a table. Not with `latency_ms`.
     pub latency: Option<Latency>,
     /// The seed of everything that is drawn. Default: 0.
     pub seed: u64,
+    /// How many runs of the cell are simulated, each with draws of its own, for columns such as
+    /// `p95_wall_ms`; in virtual time. Default: one, and no such columns.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub samples: Option<u32>,
+    /// When the user sees the answer: `first_word_ms`. Default: `whole`, when it is complete.
+    pub answer_shown: AnswerShown,
     /// What is measured beside every run over HTTP. Default: nothing.
     pub compare_with: Option<CompareWith>,
     /// A regular expression that a right answer matches: gives the column `right`.
@@ -118,6 +146,10 @@ impl Default for Settings {
             idempotency_keys: IdempotencyKeys::default(),
             descriptions: BTreeMap::new(),
             price: None,
+            cache: CacheSetting::default(),
+            context: ContextPolicy::default(),
+            filler_tools: 0,
+            filler_rules: 0,
             max_turns: None,
             max_budget_usd: None,
             budget_check: BudgetCheck::default(),
@@ -138,6 +170,8 @@ impl Default for Settings {
             latency_ms: None,
             latency: None,
             seed: 0,
+            samples: None,
+            answer_shown: AnswerShown::default(),
             compare_with: None,
             expected_answer: None,
             restart_after_turn: None,
@@ -194,6 +228,87 @@ impl Settings {
     }
 }
 
+/// How the provider of a run caches prompts.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CacheSetting {
+    /// By the terms of that name.
+    Named(CacheName),
+    /// By terms of its own.
+    Own(OwnTerms),
+}
+
+/// Terms that have a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheName {
+    /// It does not.
+    None,
+    /// As `OpenAI` documents it.
+    Openai,
+    /// As Anthropic documents it, kept for five minutes.
+    Anthropic,
+    /// As Anthropic documents it, kept for an hour.
+    #[serde(rename = "anthropic_1h")]
+    AnthropicHour,
+}
+
+/// Terms of a prompt cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnTerms {
+    /// Shorter prompts are not kept.
+    pub min_tokens: u64,
+    /// A kept prompt can be taken up at the end of every block of so many tokens. Default: only
+    /// where an earlier request ended.
+    #[schemars(range(min = 1))]
+    pub block_tokens: Option<u64>,
+    /// How long after its last use a prompt is kept.
+    pub expires_ms: u64,
+    /// What a token read costs, in hundredths of a token of input. Default: 10.
+    #[serde(default = "a_tenth")]
+    pub read_percent: u32,
+    /// What a token written costs, in hundredths of a token of input. Default: 100.
+    #[serde(default = "as_much")]
+    pub write_percent: u32,
+}
+
+fn a_tenth() -> u32 {
+    10
+}
+
+fn as_much() -> u32 {
+    100
+}
+
+impl Default for CacheSetting {
+    fn default() -> Self {
+        Self::Named(CacheName::None)
+    }
+}
+
+impl CacheSetting {
+    /// The terms; none where nothing is cached.
+    #[must_use]
+    pub fn terms(&self) -> Option<CacheTerms> {
+        match self {
+            Self::Named(CacheName::None) => None,
+            Self::Named(CacheName::Openai) => Some(CacheTerms::OPENAI),
+            Self::Named(CacheName::Anthropic) => Some(CacheTerms::ANTHROPIC),
+            Self::Named(CacheName::AnthropicHour) => Some(CacheTerms::ANTHROPIC_1H),
+            Self::Own(own) => Some(CacheTerms {
+                min_tokens: own.min_tokens,
+                unit: own
+                    .block_tokens
+                    .map_or(CacheUnit::Requests, CacheUnit::Blocks),
+                expires_ms: own.expires_ms,
+                read_percent: own.read_percent,
+                write_percent: own.write_percent,
+            }),
+        }
+    }
+}
+
 /// Whether write tools declare an `idempotency_key` argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -218,10 +333,50 @@ pub enum Verdict {
     Reject,
 }
 
+/// When the user sees the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerShown {
+    /// When it is complete.
+    #[default]
+    Whole,
+    /// While it is written: its first token is seen as soon as it is there.
+    Streamed,
+}
+
 /// How long replies take.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Latency {
+    /// A line such as `ttft=log_normal(800ms,0.5),per_token=gamma(20ms,4)`, as `loopmeter fit`
+    /// prints it and `loopmeter serve --latency` reads it.
+    Line(String),
+    /// The time of whole replies, as a table.
+    Table(LatencyTable),
+}
+
+impl JsonSchema for Latency {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Latency".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "object"],
+            "if": { "type": "object" },
+            "then": generator.subschema_for::<LatencyTable>()
+        })
+    }
+}
+
+/// How long whole replies take.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Latency {
+pub struct LatencyTable {
     /// The shape of the distribution.
     pub distribution: Distribution,
     /// The median, in milliseconds.

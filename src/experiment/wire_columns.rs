@@ -14,6 +14,9 @@ use crate::results::{Cell as Printed, Kind};
 /// What brings a wire into play.
 const WIRE: &[&str] = &["transport", "provider"];
 
+/// What lets a usage tell of a cache.
+pub(super) const CACHES: &[&str] = &["price", "cache"];
+
 pub(super) static WIRE_COLUMNS: &[CellColumn] = &[
     sets(WIRE, "requests", Kind::Count, |m| m.state.requests.into()),
     sets(WIRE, "attempts", Kind::Count, |m| {
@@ -21,6 +24,12 @@ pub(super) static WIRE_COLUMNS: &[CellColumn] = &[
     }),
     sets(WIRE, "retries", Kind::Count, |m| {
         on_the_wire(m.settings, m.ledger.retries)
+    }),
+    sets(CACHES, "cached_tokens", Kind::Tokens, |m| {
+        m.state.usage.cached_tokens.into()
+    }),
+    sets(CACHES, "cache_write_tokens", Kind::Tokens, |m| {
+        m.state.usage.cache_write_tokens.into()
     }),
     sets(WIRE, "median_ttft_ms", Kind::Ms, median_ttft),
     sets(WIRE, "counted_prompt_tokens", Kind::Tokens, |m| {

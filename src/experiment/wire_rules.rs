@@ -4,6 +4,7 @@ use regex::Regex;
 
 use super::rules::Rule;
 use super::seam::Transport;
+use crate::run::context::ContextPolicy;
 
 /// What must hold on any clock.
 pub(super) const RULES: &[Rule] = &[
@@ -45,6 +46,27 @@ pub(super) const RULES: &[Rule] = &[
                 .then(|| "a bare socket to compare an endpoint with".to_owned())
         },
         help: "leave `compare_with` out, or ask the `scripted` model",
+    },
+    Rule {
+        looks_at: &["context", "provider", "transport"],
+        blames: "context",
+        broken: |settings| {
+            let is_elsewhere =
+                settings.asks_endpoint() || settings.transport != Transport::InProcess;
+            let sums_up = matches!(settings.context, ContextPolicy::Summarise { .. });
+            (is_elsewhere && sums_up)
+                .then(|| "summaries of a model that is not in this process".to_owned())
+        },
+        help: "take another `context`: only the scripted model in this process writes summaries",
+    },
+    Rule {
+        looks_at: &["cache", "provider"],
+        blames: "cache",
+        broken: |settings| {
+            (settings.asks_endpoint() && settings.cache.terms().is_some())
+                .then(|| "the terms of a cache for an endpoint, which has its own".to_owned())
+        },
+        help: "leave `cache` out, or ask the `scripted` model",
     },
     Rule {
         looks_at: &["expected_answer"],
@@ -120,6 +142,10 @@ mod tests {
                 "8: a bare socket to compare an endpoint with",
             ),
             (
+                format!("{http}cache = \"openai\"\n"),
+                "8: the terms of a cache for an endpoint",
+            ),
+            (
                 format!("{http}expected_answer = \"(\"\n"),
                 "8: not a regular expression",
             ),
@@ -128,6 +154,26 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0].contains(said), "{found:?}");
         }
+    }
+
+    #[test]
+    fn summaries_are_written_by_the_scripted_model_in_this_process() {
+        let text = "clock = \"real\"\n[settings]\nscenario = \"plan\"\nmax_turns = 5\n\
+                    context = \"summarise_above=9,keep_turns=1,summary_tokens=9\"\n";
+        assert!(problems(text).is_empty());
+        assert_eq!(
+            problems(&format!("{text}transport = \"http\"\n")),
+            ["7: summaries of a model that is not in this process"]
+        );
+    }
+
+    #[test]
+    fn a_context_policy_that_is_none_is_told_where_it_stands() {
+        let text = "[settings]\nscenario = \"plan\"\nmax_turns = 5\n\
+                    context = \"last_results=0\"\n";
+        let found = problems(text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("6: "), "{found:?}");
     }
 
     #[test]

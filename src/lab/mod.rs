@@ -9,6 +9,7 @@ mod bill;
 mod check;
 pub mod gate;
 mod needed;
+mod outlook;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod publish;
@@ -21,7 +22,8 @@ pub use accept::{Accepted, accept};
 pub use attribution::{Attribution, Why};
 pub use bill::{Bill, CellChange, Changes};
 pub use check::{Check, Finding, Timed, check};
-pub use publish::{Published, publish};
+pub use outlook::{Basis, Committed, Outlook, outlook};
+pub use publish::{Published, publish, publish_within};
 pub use reading::{Measured, Reading, TableTexts, clocked, judged};
 pub use timed::{Doubt, FALSE_ALARMS, LEAST_RATIO, Outcome, Timing};
 
@@ -29,7 +31,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::experiment::{CellRows, ExecuteError, Execution, Experiment, Host, Stop};
+use crate::experiment::{CellRows, ExecuteError, Execution, Experiment, Host, Purse, Spent, Stop};
 use crate::files::WriteError;
 use crate::results::digest::DigestError;
 use crate::results::summary::SummaryError;
@@ -77,6 +79,12 @@ impl Lab<'_> {
         self.results.join(experiment.name())
     }
 
+    /// Where the rows of an experiment are kept that was not run to its end.
+    #[must_use]
+    pub fn partial_folder(&self, experiment: &Experiment) -> PathBuf {
+        self.results.join(format!("{}.partial", experiment.name()))
+    }
+
     /// Runs an experiment's cells and hands their rows to `take`, in cell order.
     fn rows_of(
         &mut self,
@@ -103,6 +111,23 @@ impl Lab<'_> {
         };
         Ok(experiment.execute_cells(cells, execution, take)?)
     }
+
+    /// Runs an experiment's cells as far as the purse goes, and hands their rows to `take`.
+    fn rows_within(
+        &mut self,
+        purse: &mut Purse,
+        experiment: &Experiment,
+        take: &mut dyn FnMut(CellRows) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
+        let progress = &mut *self.progress;
+        let execution = Execution {
+            jobs: self.jobs,
+            host: self.host,
+            progress: &mut |done| progress(experiment, done),
+            stop: self.stop,
+        };
+        Ok(experiment.execute_within(purse, execution, take)?)
+    }
 }
 
 /// The bytes of a committed file; none where it is not there.
@@ -126,6 +151,9 @@ pub enum LabError {
         /// Runs that there are.
         all: u64,
     },
+    /// The next run does not fit into what may be spent.
+    #[error("{0}")]
+    Spent(Box<Spent>),
     /// The cells could not be run.
     #[error("{0}")]
     Execute(String),
@@ -170,6 +198,7 @@ impl<E: Into<LabError> + std::fmt::Display> From<ExecuteError<E>> for LabError {
     fn from(error: ExecuteError<E>) -> Self {
         match error {
             ExecuteError::Stopped { done, all } => Self::Stopped { done, all },
+            ExecuteError::Spent(spent) => Self::Spent(spent),
             ExecuteError::Sink(error) => error.into(),
             other => Self::Execute(other.to_string()),
         }

@@ -22,7 +22,8 @@ impl Needed {
             needed.cells.add(columns, &Filter::default());
         }
         if let Some(fit) = &readout.fit {
-            let columns = [fit.x.as_str(), fit.y.as_str()];
+            let columns = [fit.x.as_str(), fit.y.as_str()].into_iter();
+            let columns = columns.chain(fit.by.as_deref());
             needed.cells.add(columns, &Filter::default());
         }
         if let Some((table, kind)) = &readout.table {
@@ -45,6 +46,9 @@ impl Needed {
             | Computation::Cells(pick)
             | Computation::CountDistinct(pick)
             | Computation::Sum(pick) => self.pick(pick),
+            Computation::Fit { x, y, filter, .. } => {
+                self.cells.add([x.as_str(), y.as_str()], filter);
+            }
             Computation::Count { rows, filter } => self.rows(*rows, None, filter),
             Computation::Ratio { of: one, to: other }
             | Computation::Difference {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::clock::ClockKind;
-use crate::experiment::Experiment;
+use crate::experiment::{CellRows, Experiment, Purse};
 use crate::files::{Commit, write_file};
 use crate::lab::needed::Needed;
 use crate::lab::{
@@ -12,6 +12,7 @@ use crate::lab::{
 };
 use crate::results::claims::{ClaimError, ClaimOutcome, Verdict};
 use crate::results::digest::{DIGESTS_FILE, write_digests};
+use crate::results::summary::N;
 use crate::results::{CsvFile, RowSet};
 
 /// What was made.
@@ -29,16 +30,43 @@ pub struct Published {
 /// # Errors
 /// [`LabError`]; the files that were there before then stand as they were.
 pub fn publish(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Published, LabError> {
+    publish_within(experiment, lab, None)
+}
+
+/// The same, as far as a purse goes. Where the sweep is not run to its end, the rows so far are
+/// put into [`Lab::partial_folder`], and the results stand as they were.
+///
+/// # Errors
+/// [`LabError`]; [`LabError::Spent`] where a run does not fit into the purse any more.
+pub fn publish_within(
+    experiment: &Experiment,
+    lab: &mut Lab<'_>,
+    purse: Option<&mut Purse>,
+) -> Result<Published, LabError> {
     let folder = lab.folder(experiment);
     let mut cells = CsvFile::create(&folder.join(CELLS), experiment.cell_columns())?;
     let mut turns = CsvFile::create(&folder.join(TURNS), experiment.turn_columns())?;
-    lab.rows_of(experiment, &mut |rows| {
+    let mut take = |rows: CellRows| {
         cells.append(rows.cell)?;
         for turn in rows.turns {
             turns.append(turn)?;
         }
         Ok(())
-    })?;
+    };
+    let is_paid = purse.is_some();
+    let ran = match purse {
+        Some(purse) => lab.rows_within(purse, experiment, &mut take),
+        None => lab.rows_of(experiment, &mut take),
+    };
+    if let Err(error) = ran {
+        // Rows that were paid for are not thrown away, whatever ended the sweep.
+        if is_paid {
+            let partial = lab.partial_folder(experiment);
+            cells.commit_as(&partial.join(CELLS))?;
+            turns.commit_as(&partial.join(TURNS))?;
+        }
+        return Err(error);
+    }
     finish(
         experiment,
         (&folder, lab.draw),
@@ -123,8 +151,9 @@ fn read_back(
     if !asks && readout.claims.is_empty() {
         return Ok(None);
     }
-    // A plot is of all rows; nobody draws a million.
-    if readout.plot.is_some() {
+    // A plot is of all rows, and so are the notes on samples; nobody draws a million.
+    let mut columns = experiment.cell_columns().into_iter();
+    if readout.plot.is_some() || columns.any(|column| column.name == N) {
         let measured = Measured::read(experiment, folder)?;
         return Ok(Some(Reading::of(experiment, &measured, draw)?));
     }

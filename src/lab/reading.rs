@@ -1,13 +1,16 @@
 //! From rows to what is read from them: the table, the fit, the claims.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::clock::ClockKind;
-use crate::experiment::{Experiment, RowKind};
+use crate::experiment::{Experiment, FitSpec, RowKind};
 use crate::lab::{CELLS, Draw, Lab, LabError, TURNS};
 use crate::results::claims::{ClaimOutcome, RowSources, evaluate};
-use crate::results::fit::Fit;
-use crate::results::{Clocked, Figures, RowSet, Schema, Table, Words};
+use crate::results::fit::{Fit, NoFit};
+use crate::results::stats::Sample;
+use crate::results::summary::N;
+use crate::results::{Cell, Clocked, Figures, RowSet, Schema, Table, Words};
 
 /// The rows of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,20 +167,50 @@ fn csv_of(rows: &RowSet) -> Result<String, LabError> {
     Ok(String::from_utf8_lossy(&csv).into_owned())
 }
 
+/// A parabola in words, or why there is none.
+fn fit_note(spec: &FitSpec, (group, fit): (Option<Cell>, Result<Fit, NoFit>)) -> String {
+    let (x, y) = (&spec.x, &spec.y);
+    let group = spec.by.as_ref().zip(group);
+    let of = group.map_or_else(String::new, |(by, value)| format!(", `{by}` = {value}"));
+    match fit {
+        Ok(fit) => format!("`{y}` over N = `{x}`{of}: {fit}"),
+        Err(reason) => format!("`{y}` over N = `{x}`{of}: no fit, because {reason}"),
+    }
+}
+
 /// Lines below the table: the fit, or why there is none; how samples were summed up.
 fn notes(experiment: &Experiment, cells: &RowSet, summary: Option<&RowSet>) -> Vec<Words> {
     let readout = experiment.readout();
     let summed = readout.summary.as_ref().zip(summary);
     let summed = summed.map(|(spec, rows)| spec.notes(rows));
-    let note = readout.fit.as_ref().map(|spec| {
-        let (x, y) = (&spec.x, &spec.y);
-        match Fit::of_columns(cells, x, y) {
-            Ok(fit) => format!("`{y}` over N = `{x}`: {fit}"),
-            Err(reason) => format!("`{y}` over N = `{x}`: no fit, because {reason}"),
-        }
-    });
-    note.into_iter()
+    let fits = readout.fit.as_ref();
+    let fits = fits.map(|spec| spec.fits(cells).into_iter().map(|fit| fit_note(spec, fit)));
+    fits.into_iter()
+        .flatten()
         .chain(summed.into_iter().flatten())
+        .chain(few_samples(cells))
         .map(Words::Author)
         .collect()
+}
+
+/// The columns of quantiles, with the number of samples that each needs.
+const QUANTILES: [(&str, &str, u16); 2] =
+    [("p95_wall_ms", "p95", 950), ("p99_wall_ms", "p99", 990)];
+
+/// Why a quantile is missing, for each number of samples that is too small for it.
+fn few_samples(cells: &RowSet) -> Vec<String> {
+    let counts = cells.cells(N).into_iter().flatten();
+    let counts: BTreeSet<usize> = counts
+        .filter_map(|count| count.to_string().parse().ok())
+        .collect();
+    let has = |column: &str| cells.index_of(column).is_ok();
+    let quantiles = QUANTILES.iter().filter(|(column, ..)| has(column));
+    let few = quantiles.flat_map(|(_, name, place)| {
+        let missing = counts.iter().filter_map(|n| {
+            let sample = Sample::new(vec![0.0; *n]).ok()?;
+            sample.quantile(*place).err()
+        });
+        missing.map(move |error| format!("no {name} where {error}"))
+    });
+    few.collect()
 }

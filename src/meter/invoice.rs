@@ -187,7 +187,7 @@ impl Invoice {
             requests: count(understood().filter(|asked| asked.attempt == 1)),
             attempts: count(understood()),
             usage: tally.usage,
-            cost: price.cost(&tally.usage),
+            cost: tally.cost,
             replayed_tokens: tally.replayed_tokens,
             tool_calls: tally.tool_calls,
             repeated_calls: tally.repeated_calls,
@@ -226,6 +226,8 @@ struct Tally<'p> {
     failures: Vec<Failed>,
     oddities: Vec<(u64, Oddity)>,
     usage: Usage,
+    /// What the turns so far cost, each by its own length.
+    cost: PicoUsd,
     replayed_tokens: u64,
     tool_calls: u64,
     repeated_calls: u64,
@@ -245,6 +247,7 @@ impl<'p> Tally<'p> {
             failures: Vec::new(),
             oddities: Vec::new(),
             usage: Usage::default(),
+            cost: PicoUsd::ZERO,
             replayed_tokens: 0,
             tool_calls: 0,
             repeated_calls: 0,
@@ -295,6 +298,7 @@ impl<'p> Tally<'p> {
             self.replayed_tokens += before.sent_tokens().min(asked.prompt_tokens());
         }
         self.usage += *usage;
+        self.cost += self.price.cost(usage);
         for call in &said.tool_calls {
             self.tool_calls += 1;
             let new = self
@@ -309,7 +313,7 @@ impl<'p> Tally<'p> {
             messages_tokens: asked.messages_tokens,
             tools_tokens: asked.tools_tokens,
             usage: *usage,
-            cost: self.price.cost(&self.usage),
+            cost: self.cost,
             finish: *finish,
             calls: said
                 .tool_calls

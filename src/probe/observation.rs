@@ -11,6 +11,8 @@ use super::ending::Ending;
 use super::finding::{Evidence, quote};
 use crate::message::{ToolCall, Usage};
 use crate::meter::Metered;
+use crate::money::PicoUsd;
+use crate::pricing::Price;
 use crate::provider::wire::Delivery;
 use crate::server::{Asked, Channel, Exchange, Outcome};
 
@@ -144,6 +146,12 @@ impl Observation {
             sum += reply.usage;
             sum
         })
+    }
+
+    /// What it costs at `price`, request by request.
+    #[must_use]
+    pub fn cost(&self, price: &Price) -> PicoUsd {
+        self.replies().map(|reply| price.cost(&reply.usage)).sum()
     }
 
     /// Turns taken: replies that were given.

@@ -129,7 +129,7 @@ impl CheckReport {
             requests: seen.requests(),
             calls: seen.replies().map(|reply| reply.calls.len() as u64).sum(),
             executions: (started > 0).then_some(started),
-            cost: price.cost(&seen.usage()),
+            cost: seen.cost(price),
             wall: seen.wall,
             findings,
         }

@@ -165,7 +165,7 @@ pub(super) fn findings(seen: &Observation, price: &Price) -> Vec<Finding> {
         requests: seen.requests(),
         prompt_tokens: usage.prompt_tokens,
         completion_tokens: usage.completion_tokens,
-        cost: price.cost(&usage),
+        cost: seen.cost(price),
         wall: seen.wall,
     });
     let hundred = hundred(seen, price);
@@ -189,9 +189,11 @@ fn hundred(seen: &Observation, price: &Price) -> Hundred {
         })
         .collect();
     let estimate = match sums.get(HUNDRED as usize - 1) {
-        Some(usage) => Estimate::Measured {
-            cost: price.cost(usage),
-        },
+        Some(_) => {
+            let turns = seen.replies().take(HUNDRED as usize);
+            let cost = turns.map(|reply| price.cost(&reply.usage)).sum();
+            Estimate::Measured { cost }
+        }
         None => fitted(&sums[..alike(seen)], price).unwrap_or_else(|why| Estimate::Unknown {
             why: why.to_string(),
         }),
@@ -222,22 +224,29 @@ fn fitted(sums: &[Usage], price: &Price) -> Result<Estimate, NoFit> {
     };
     let prompt = fit(|usage| usage.prompt_tokens)?;
     let completion = fit(|usage| usage.completion_tokens)?;
-    let usage = Usage {
-        prompt_tokens: at_hundred(&prompt)?,
-        completion_tokens: at_hundred(&completion)?,
-        ..Usage::default()
-    };
+    // A turn is billed by its own length: what the curves rise by from one turn to the next.
+    let (mut usage, mut cost) = (Usage::default(), PicoUsd::ZERO);
+    for turn in 1..=HUNDRED {
+        let prompt_tokens = at_turn(&prompt, turn)?;
+        let completion_tokens = at_turn(&completion, turn)?;
+        cost += price.cost(&Usage {
+            prompt_tokens: prompt_tokens.saturating_sub(usage.prompt_tokens),
+            completion_tokens: completion_tokens.saturating_sub(usage.completion_tokens),
+            ..Usage::default()
+        });
+        (usage.prompt_tokens, usage.completion_tokens) = (prompt_tokens, completion_tokens);
+    }
     Ok(Estimate::Fitted {
-        cost: price.cost(&usage),
+        cost,
         prompt_tokens: usage.prompt_tokens,
         completion_tokens: usage.completion_tokens,
         prompt_fit: prompt.to_string(),
     })
 }
 
-/// The fit's value at a hundred turns as a whole number of tokens.
-fn at_hundred(fit: &Fit) -> Result<u64, NoFit> {
-    let n = f64::from(HUNDRED);
+/// The fit's value at so many turns as a whole number of tokens.
+fn at_turn(fit: &Fit, turn: u32) -> Result<u64, NoFit> {
+    let n = f64::from(turn);
     let value = (fit.a + fit.b * n + fit.c * n * n).max(0.0);
     format!("{value:.0}").parse().map_err(|_| NoFit::NotFinite)
 }

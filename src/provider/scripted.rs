@@ -6,7 +6,9 @@ use crate::clock::BoxFuture;
 use crate::event::Metering;
 use crate::message::{FinishReason, ToolCall, Usage};
 use crate::provider::{Pace, Provider, ProviderContext, ProviderError, Reply, Request};
-use crate::scenario::{Answer, Said, Scenario, results_text, turn_index};
+use crate::scenario::{
+    Answer, Said, Scenario, results_text, scripted_summary, summary_asked_for, turn_index,
+};
 use crate::tokens;
 
 /// The scripted model. Stateless: its reply is a function of the conversation.
@@ -36,9 +38,12 @@ impl Scripted {
     #[must_use]
     pub fn reply(&self, request: Request<'_>) -> Reply {
         let turn = turn_index(request.messages);
-        let answer = self
-            .scenario
-            .answer(turn, &|| results_text(request.messages));
+        let answer = match summary_asked_for(request.messages) {
+            Some(tokens) => Answer::prose(scripted_summary(tokens)),
+            None => self
+                .scenario
+                .answer(turn, &|| results_text(request.messages)),
+        };
         let (sent, most) = (request.prompt_tokens, request.max_completion_tokens);
         reply_with(answer, sent, most, &completion_tokens)
     }

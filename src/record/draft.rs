@@ -208,6 +208,7 @@ impl Draft {
                 turns.push(Turn {
                     reply: at,
                     counted,
+                    tools_tokens: turn.tools_tokens,
                     reported: turn.reported,
                 });
             }

@@ -12,12 +12,14 @@ use serde_json::Value;
 use super::claude_code::Sessions;
 use super::codex::Rollout;
 use super::draft::Draft;
+use super::escapes::without_halves;
 use super::message::Wrong;
 use super::pairs::Pairs;
 use super::source::{MOST, Raw, Source};
 use super::trace::Traces;
 use super::{
-    Format, Oddities, Place, Recording, Reported, SuccessMark, chat, mini_swe_agent, swe_agent,
+    Format, Oddities, Oddity, Place, Recording, Reported, SuccessMark, chat, mini_swe_agent,
+    swe_agent,
 };
 use crate::message::Usage;
 
@@ -115,6 +117,8 @@ pub(super) struct Piece {
     /// What tells it from others, byte for byte.
     pub(super) digest: u128,
     pub(super) value: Value,
+    /// Halves of characters in it that were replaced.
+    pub(super) halves: u64,
 }
 
 /// What became of a piece.
@@ -178,6 +182,7 @@ impl Import {
             }
             sum.bytes = source.bytes();
             sum.duplicates = reading.duplicates;
+            sum.oddities.add(&std::mem::take(&mut reading.oddities));
             heard(watch(Seen::Bytes(sum.bytes)))?;
         }
         Ok(sum)
@@ -206,6 +211,8 @@ struct Reading<'i> {
     file: Option<Box<dyn Importer>>,
     closed: Vec<Draft>,
     duplicates: u64,
+    /// What was odd in pieces, whatever became of them.
+    oddities: Oddities,
 }
 
 impl<'i> Reading<'i> {
@@ -215,6 +222,7 @@ impl<'i> Reading<'i> {
             file: None,
             closed: Vec::new(),
             duplicates: 0,
+            oddities: Oddities::default(),
         }
     }
 
@@ -246,6 +254,9 @@ impl<'i> Reading<'i> {
         let Some(file) = &mut self.file else {
             return Ok(());
         };
+        for _ in 0..piece.halves {
+            self.oddities.see(Oddity::HalfCharacter);
+        }
         let taken = file.take(piece);
         self.closed.extend(file.closed(false));
         if taken? == Taken::Duplicate {
@@ -308,51 +319,65 @@ enum Parsed {
     End,
 }
 
-/// Reads a part as JSON; an array is as many values as it has elements.
+/// Reads a part as JSON; a line that is an array is as many values as it has elements.
 fn parse(raw: Raw) -> Vec<Parsed> {
-    let (place, bytes) = match raw {
+    let wrong = |place, what| vec![Parsed::Wrong(Skipped { place, what })];
+    let (place, before, bytes) = match raw {
         Raw::End => return vec![Parsed::End],
-        Raw::TooLong(place) => {
-            let what = format!("longer than {} MiB", MOST >> 20);
-            return vec![Parsed::Wrong(Skipped { place, what })];
-        }
-        Raw::Piece { place, bytes } => (place, bytes),
+        Raw::TooLong(place) => return wrong(place, format!("longer than {} MiB", MOST >> 20)),
+        Raw::Cut(place) => return wrong(place, "the file ends inside of its array".to_owned()),
+        Raw::Piece {
+            place,
+            before,
+            bytes,
+        } => (place, before, bytes),
     };
     let bytes = bytes.trim_ascii_end();
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(Value::Array(values)) => {
+    let mut read = (serde_json::from_slice::<Value>(bytes), 0);
+    if read.0.is_err()
+        && let Some((whole, halves)) = without_halves(bytes)
+    {
+        read = (serde_json::from_slice(&whole), halves);
+    }
+    match read {
+        (Ok(Value::Array(values)), mut halves) if place.element.is_none() => {
             let pieces = values.into_iter().map(|value| {
                 Parsed::Piece(Piece {
                     place: place.clone(),
                     digest: digest(value.to_string().as_bytes()),
                     value,
+                    halves: std::mem::take(&mut halves),
                 })
             });
             pieces.collect()
         }
-        Ok(value) => vec![Parsed::Piece(Piece {
+        (Ok(value), halves) => vec![Parsed::Piece(Piece {
             place,
             digest: digest(bytes),
             value,
+            halves,
         })],
-        Err(error) => vec![Parsed::Wrong(broken(place, bytes, &error))],
+        (Err(error), _) => vec![Parsed::Wrong(broken(place, (before, bytes), &error))],
     }
 }
 
 /// What is wrong with bytes that are no JSON, where in the file it is.
-fn broken(mut place: Place, bytes: &[u8], error: &serde_json::Error) -> Skipped {
+fn broken(mut place: Place, (before, bytes): (usize, &[u8]), error: &serde_json::Error) -> Skipped {
     if let Err(error) = std::str::from_utf8(bytes) {
         let good = &bytes[..error.valid_up_to()];
         let mut lines = good.split(|byte| *byte == b'\n').rev();
         let line = lines.next().unwrap_or_default();
-        place.line = place.line.saturating_add(lines.count() as u64);
-        let what = format!("not UTF-8 at byte {} of the line", line.len() + 1);
+        let lines = lines.count();
+        place.line = place.line.saturating_add(lines as u64);
+        let before = if lines == 0 { before } else { 0 };
+        let what = format!("not UTF-8 at byte {} of the line", before + line.len() + 1);
         return Skipped { place, what };
     }
+    let before = if error.line() <= 1 { before } else { 0 };
     place.line += error.line().saturating_sub(1) as u64;
     let words = error.to_string();
     let words = words.split(" at line ").next().unwrap_or_default();
-    let what = format!("not JSON: {words} at column {}", error.column());
+    let what = format!("not JSON: {words} at column {}", before + error.column());
     Skipped { place, what }
 }
 

@@ -32,6 +32,8 @@ pub enum Oddity {
     Synthetic,
     /// The agent replaced its own history: what was sent afterwards is not in the record.
     Compacted,
+    /// An escape that stands for half a character: read as U+FFFD.
+    HalfCharacter,
 }
 
 impl Oddity {
@@ -45,6 +47,7 @@ impl Oddity {
             Self::ResultAsUserText => "calls answered in text of the user",
             Self::Synthetic => "replies that no model made, not counted",
             Self::Compacted => "histories replaced by the agent, counted as if they had not been",
+            Self::HalfCharacter => "halves of characters (lone surrogates), read as U+FFFD",
         }
     }
 
@@ -58,6 +61,7 @@ impl Oddity {
             Self::ResultAsUserText => "results_as_user_text",
             Self::Synthetic => "synthetic_replies",
             Self::Compacted => "compacted",
+            Self::HalfCharacter => "lone_surrogates",
         }
     }
 }

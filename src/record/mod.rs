@@ -10,6 +10,9 @@ mod chat;
 mod claude_code;
 mod codex;
 mod draft;
+mod elements;
+mod escapes;
+mod files;
 mod format;
 mod import;
 mod message;
@@ -26,27 +29,35 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use files::{RecordFiles, Unreadable, record_files};
 pub use format::Format;
 pub use import::{Import, ImportError, Imported, OfFormat, Seen, Skipped, Watch};
 pub use message::{Oddities, Oddity};
 pub use reported::Reported;
-pub use source::record_files;
 pub use success::{SuccessMark, SuccessMarkError};
 
 use crate::message::{Message, Usage};
+use crate::money::PicoUsd;
+use crate::pricing::Price;
 
-/// A line of a file.
+/// A line of a file, and in an array which element.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file.
     pub file: Arc<Path>,
     /// The line, from 1.
     pub line: u64,
+    /// The element of the array that the file is, from 1.
+    pub element: Option<u64>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file.display(), self.line)
+        write!(f, "{}:{}", self.file.display(), self.line)?;
+        match self.element {
+            Some(number) => write!(f, ", element {number}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -57,6 +68,8 @@ pub struct Turn {
     pub reply: usize,
     /// The tokens as they are counted from the record's text.
     pub counted: Usage,
+    /// Those of its prompt that are definitions of tools.
+    pub tools_tokens: u64,
     /// What the record says of this turn.
     pub reported: Reported,
 }
@@ -95,5 +108,15 @@ impl Recording {
             sum += turn.counted;
         }
         sum
+    }
+
+    /// What the turns cost together. Tiers go by the length of a request, so it is not what their
+    /// tokens together would cost.
+    #[must_use]
+    pub fn cost(&self, price: &Price) -> PicoUsd {
+        self.turns
+            .iter()
+            .map(|turn| price.cost(&turn.counted))
+            .sum()
     }
 }

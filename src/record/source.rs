@@ -1,11 +1,13 @@
-//! Files as pieces: a line each, or the whole of a file that is one document.
+//! Files as pieces: a line each, an element of an array each, or the whole of a file that is one
+//! document.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Place;
+use super::elements::{Elements, Next};
 
 /// How many bytes are read before what was read is worked on.
 const BATCH: usize = 16 << 20;
@@ -15,10 +17,17 @@ pub(super) const MOST: u64 = 256 << 20;
 /// A part of a file.
 #[derive(Debug)]
 pub(super) enum Raw {
-    /// A line, or a document.
-    Piece { place: Place, bytes: Vec<u8> },
-    /// A line that is longer than is read.
+    /// A line, an element of an array, or a document.
+    Piece {
+        place: Place,
+        /// How many bytes stand before it in its line.
+        before: usize,
+        bytes: Vec<u8>,
+    },
+    /// A line or an element that is longer than is read.
     TooLong(Place),
+    /// The file ends inside of an array.
+    Cut(Place),
     /// A file is at its end.
     End,
 }
@@ -33,7 +42,10 @@ pub(super) struct Source<'f> {
 struct Open {
     file: Arc<Path>,
     reader: BufReader<File>,
+    /// How many lines were read; inside of an array, the number of the line.
     line: u64,
+    /// The array whose elements are read.
+    array: Option<Elements>,
 }
 
 /// A file that cannot be read.
@@ -79,22 +91,88 @@ impl<'f> Source<'f> {
 
 impl Open {
     fn new(path: &Path) -> io::Result<Self> {
-        Ok(Self {
+        let mut open = Self {
             file: path.into(),
             reader: BufReader::with_capacity(1 << 20, File::open(path)?),
             line: 0,
-        })
+            array: None,
+        };
+        if let Some(length) = open.bracket()? {
+            open.array = Some(Elements::after(&open.reader.buffer()[..length]));
+            open.reader.consume(length);
+        }
+        Ok(open)
+    }
+
+    /// How long the beginning of a file is that is one array, its bracket included.
+    fn bracket(&mut self) -> io::Result<Option<usize>> {
+        let called = matches!(self.ending(), Some("json" | "traj"));
+        let begin = self.reader.fill_buf()?;
+        let mark = "\u{feff}".as_bytes();
+        let text = begin.strip_prefix(mark).unwrap_or(begin);
+        let Some(rest) = text.trim_ascii_start().strip_prefix(b"[") else {
+            return Ok(None);
+        };
+        // A line of a file of lines may be an array too.
+        let line = rest.iter().position(|byte| *byte == b'\n');
+        let is_alone = line.is_some_and(|end| rest[..end].trim_ascii().is_empty());
+        Ok((called || is_alone).then_some(begin.len() - rest.len()))
+    }
+
+    fn ending(&self) -> Option<&str> {
+        self.file.extension()?.to_str()
     }
 
     fn place(&self) -> Place {
         Place {
             file: Arc::clone(&self.file),
             line: self.line,
+            element: None,
         }
+    }
+
+    /// The next element of an array, and how many bytes it took.
+    fn element(&mut self, mut array: Elements) -> io::Result<(Option<Raw>, u64)> {
+        let (next, bytes) = array.next(&mut self.reader)?;
+        let place = Place {
+            line: array.line(),
+            element: Some(array.number()),
+            ..self.place()
+        };
+        let raw = match next {
+            Next::Element {
+                line,
+                before,
+                bytes,
+            } => {
+                let place = Place { line, ..place };
+                Raw::Piece {
+                    place,
+                    before,
+                    bytes,
+                }
+            }
+            Next::TooLong { line } => Raw::TooLong(Place { line, ..place }),
+            Next::End => {
+                // What else stands in the line is read as a line.
+                self.line = array.line() - 1;
+                return Ok((None, bytes));
+            }
+            Next::Cut => {
+                self.line = array.line();
+                let element = None;
+                return Ok((Some(Raw::Cut(Place { element, ..place })), bytes));
+            }
+        };
+        self.array = Some(array);
+        Ok((Some(raw), bytes))
     }
 
     /// The next piece, if the next line is not blank, and how many bytes it took.
     fn piece(&mut self) -> io::Result<(Option<Raw>, u64)> {
+        if let Some(array) = self.array.take() {
+            return self.element(array);
+        }
         let mut bytes = Vec::new();
         let is_first = self.line == 0;
         let read = (&mut self.reader)
@@ -118,62 +196,40 @@ impl Open {
             if rest == MOST {
                 return Ok((Some(Raw::TooLong(place)), whole));
             }
-            return Ok((Some(Raw::Piece { place, bytes }), whole));
+            return Ok((
+                Some(Raw::Piece {
+                    place,
+                    before: 0,
+                    bytes,
+                }),
+                whole,
+            ));
         }
         if bytes.trim_ascii().is_empty() {
             return Ok((None, read));
         }
         let place = self.place();
-        Ok((Some(Raw::Piece { place, bytes }), read))
+        Ok((
+            Some(Raw::Piece {
+                place,
+                before: 0,
+                bytes,
+            }),
+            read,
+        ))
     }
 
     /// Whether a file that begins with this line is one document: laid out over several lines, or
     /// called one and not done with its first line.
     fn is_document(&self, first: &[u8]) -> bool {
         let first = first.trim_ascii();
-        let called = self.file.extension().and_then(|ending| ending.to_str());
         match first {
             b"" => false,
-            b"{" | b"[" => true,
-            _ if matches!(called, Some("json" | "traj")) => {
+            b"{" => true,
+            _ if matches!(self.ending(), Some("json" | "traj")) => {
                 serde_json::from_slice::<serde::de::IgnoredAny>(first).is_err()
             }
             _ => false,
         }
     }
-}
-
-/// The files that are meant: files as they are, and of folders what is called `.jsonl`, `.json`
-/// or `.traj`, however deep, in the order of their names.
-///
-/// # Errors
-/// A path that cannot be looked at, with the reason.
-pub fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
-    let mut files = Vec::new();
-    for path in paths {
-        let of_path = |error| (path.clone(), error);
-        if fs::metadata(path).map_err(of_path)?.is_dir() {
-            walk(path, &mut files)?;
-        } else {
-            files.push(path.clone());
-        }
-    }
-    Ok(files)
-}
-
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), (PathBuf, io::Error)> {
-    let of_folder = |error| (folder.to_owned(), error);
-    let entries = fs::read_dir(folder).map_err(of_folder)?;
-    let mut entries: Vec<fs::DirEntry> = entries.collect::<Result<_, _>>().map_err(of_folder)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, kind) = (entry.path(), entry.file_type().map_err(of_folder)?);
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if kind.is_dir() {
-            walk(&path, files)?;
-        } else if matches!(ending, Some("jsonl" | "json" | "traj")) {
-            files.push(path);
-        }
-    }
-    Ok(())
 }

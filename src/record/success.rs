@@ -73,6 +73,10 @@ impl SuccessMark {
                 value: Some(wanted),
             } => Some(match at(value, path)? {
                 Value::String(text) => text == wanted,
+                Value::Number(number) => match (number.as_f64(), wanted.parse::<f64>()) {
+                    (Some(number), Ok(wanted)) => (number - wanted).abs() < NEAR,
+                    _ => false,
+                },
                 other => to_json(other) == *wanted,
             }),
         }
@@ -127,6 +131,17 @@ mod tests {
         assert_eq!(mark.read(&json!({"reward": 1})), None);
         let level: SuccessMark = "level=3".parse().unwrap();
         assert_eq!(level.read(&json!({"level": 3})), Some(true));
+        for (wanted, is_so) in [
+            ("0.0", true),
+            ("0", true),
+            ("-0", true),
+            ("0.5", false),
+            ("no", false),
+        ] {
+            let none: SuccessMark = format!("reward={wanted}").parse().unwrap();
+            assert_eq!(none.read(&json!({"reward": 0})), Some(is_so), "{wanted}");
+            assert_eq!(none.read(&json!({"reward": 0.0})), Some(is_so), "{wanted}");
+        }
         assert!("".parse::<SuccessMark>().is_err());
         assert!("a..b".parse::<SuccessMark>().is_err());
     }

@@ -5,7 +5,7 @@ use crate::lab::{LabError, Measured, clocked};
 use crate::results::fit::{Fit, NoFit};
 use crate::results::stats::NoStatistic;
 use crate::results::summary::SummarySpec;
-use crate::results::{RowSet, Shown, Table};
+use crate::results::{Cell, RowSet, Shown, Table};
 
 use super::locale::Locale;
 use super::wording::TableWording;
@@ -38,6 +38,9 @@ impl Format {
     }
 }
 
+/// A parabola, or why there is none, with the value that its cells have in common.
+type GroupFit = (Option<Cell>, Result<Fit, NoFit>);
+
 /// The table of an experiment, before anybody's language.
 #[derive(Debug)]
 pub struct ExperimentTable<'e> {
@@ -45,7 +48,7 @@ pub struct ExperimentTable<'e> {
     table: Table,
     /// The rows of the table with computed values rounded.
     rows: RowSet,
-    fit: Option<(&'e FitSpec, Result<Fit, NoFit>)>,
+    fits: Option<(&'e FitSpec, Vec<GroupFit>)>,
     /// For each number of samples that is too small for an interval, why; absent where samples
     /// are not summed up.
     too_few: Option<Vec<NoStatistic>>,
@@ -63,15 +66,13 @@ impl<'e> ExperimentTable<'e> {
         };
         let summary = measured.summary(experiment)?;
         let table = Table::build(spec, measured.rows(*kind, summary.as_ref()))?;
-        let fit = readout.fit.as_ref().map(|spec| {
-            let fit = Fit::of_columns(&measured.cells, &spec.x, &spec.y);
-            (spec, fit)
-        });
+        let fits = readout.fit.as_ref();
+        let fits = fits.map(|spec| (spec, spec.fits(&measured.cells)));
         Ok(Some(Self {
             experiment,
             rows: table.to_rows()?,
             table,
-            fit,
+            fits,
             too_few: summary.as_ref().map(SummarySpec::too_few),
         }))
     }
@@ -99,13 +100,13 @@ impl<'e> ExperimentTable<'e> {
     pub fn shown(&self, locale: &Locale) -> Shown {
         let experiment = self.experiment;
         let wording = TableWording { locale, experiment };
-        let fit = self.fit.as_ref();
-        let fit = fit.map(|(spec, fit)| locale.fit_note(spec, fit));
+        let fits = self.fits.iter();
+        let fits = fits.flat_map(|(spec, fits)| fits.iter().map(|fit| locale.fit_note(spec, fit)));
         let summary = self.too_few.as_ref();
         let summary = summary.map(|too_few| locale.summary_notes(too_few));
         self.table
             .shown(&wording, clocked(experiment))
-            .with_notes(fit)
+            .with_notes(fits)
             .with_notes(summary.into_iter().flatten())
     }
 

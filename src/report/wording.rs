@@ -85,9 +85,15 @@ impl Locale {
             ("low_", "table.low"),
             ("high_", "table.high"),
         ];
-        statistics.into_iter().find_map(|(prefix, key)| {
+        let statistic = statistics.into_iter().find_map(|(prefix, key)| {
             let column = heading(name.strip_prefix(prefix)?)?;
             Some(self.text(key, &[("column", column)]))
+        });
+        statistic.or_else(|| {
+            let (place, column) = name.split_once('_')?;
+            let is_place = matches!(place, "p50" | "p95" | "p99");
+            let column = heading(column).filter(|_| is_place)?;
+            Some(format!("{column}, {}", self.ltr(place)))
         })
     }
 
@@ -140,7 +146,22 @@ impl Locale {
     }
 
     /// The line below a table that tells of its fit, or why there is none.
-    pub(super) fn fit_note(&self, spec: &FitSpec, fit: &Result<Fit, NoFit>) -> Words {
+    pub(super) fn fit_note(
+        &self,
+        spec: &FitSpec,
+        (group, fit): &(Option<Cell>, Result<Fit, NoFit>),
+    ) -> Words {
+        let note = self.one_fit(spec, fit);
+        match spec.by.as_ref().zip(group.as_ref()) {
+            None => note,
+            Some((by, value)) => {
+                let value = self.value(by, &value.to_string());
+                Words::Own(format!("{}: {}", value.text(), note.text()))
+            }
+        }
+    }
+
+    fn one_fit(&self, spec: &FitSpec, fit: &Result<Fit, NoFit>) -> Words {
         let (x, y) = (self.column(&spec.x), self.column(&spec.y));
         let names = [("x", x.as_str()), ("y", y.as_str())];
         let say = |key: &str, args: &[(&str, &str)]| self.text(key, &[&names, args].concat());

@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 
 use super::decimal::{parse_decimal, round_half_away};
 use super::filter::{Filter, FilterError};
+use super::fit::NoFit;
 use super::rows::{RowSet, UnknownColumn};
 
 pub use super::evaluate::{Settings, evaluate};
@@ -149,6 +150,17 @@ pub struct Pick {
     pub filter: Filter,
 }
 
+/// A coefficient of a + bN + cN².
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coefficient {
+    /// The constant.
+    A,
+    /// Per N.
+    B,
+    /// Per N².
+    C,
+}
+
 /// How a claim's value is computed. Where one cell is meant, the filter must leave one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Computation {
@@ -156,6 +168,17 @@ pub enum Computation {
     Cell(Pick),
     /// A list of cells, in row order.
     Cells(Pick),
+    /// A coefficient of the parabola through some cells.
+    Fit {
+        /// The column that is N.
+        x: String,
+        /// The column that is explained.
+        y: String,
+        /// Which coefficient.
+        coefficient: Coefficient,
+        /// Which cells.
+        filter: Filter,
+    },
     /// How many rows there are.
     Count {
         /// Of which rows.
@@ -323,6 +346,9 @@ pub enum ClaimError {
         /// What the cell holds, quoted, or that it is missing.
         found: String,
     },
+    /// The cells give no parabola.
+    #[error(transparent)]
+    Fit(#[from] NoFit),
     /// The experiment has no rows per turn.
     #[error("the experiment has no rows per turn: compute the claim from its cells")]
     NoTurns,

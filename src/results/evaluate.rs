@@ -10,6 +10,7 @@ use super::claims::{
 };
 use super::decimal::{parse_decimal, round_half_away};
 use super::filter::FilterError;
+use super::fit::{Fit, NoFit};
 use super::rows::RowSet;
 use super::table::percent_over;
 
@@ -94,6 +95,16 @@ fn compute(
                     .map_err(|problem| ClaimError::Column { rows, problem })?
                     .len(),
             )
+        }
+        Computation::Fit {
+            x,
+            y,
+            coefficient,
+            filter,
+        } => {
+            let fit = Fit::of_picked(sources.cells, (x, y), filter)?;
+            fit.coefficient(*coefficient)
+                .ok_or(ClaimError::Fit(NoFit::NotFinite))?
         }
         Computation::CountDistinct(pick) => {
             let cells = sources.cells(pick)?;

@@ -6,7 +6,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use rust_decimal::Decimal;
+
 use super::cell::Cell;
+use super::claims::Coefficient;
+use super::filter::Filter;
 use super::rows::{RowSet, UnknownColumn};
 
 /// How many different N a parabola needs before its R² says anything.
@@ -30,6 +34,9 @@ pub struct Fit {
     /// How many points there were.
     pub n: usize,
 }
+
+/// The fit of the rows that have one value in common, or why there is none.
+pub type GroupFit = (Cell, Result<Fit, NoFit>);
 
 /// Why there is no fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +91,63 @@ impl Fit {
             .filter_map(|(n, value)| n.to_f64().zip(value.to_f64()))
             .collect();
         Self::of(&points)
+    }
+
+    /// Fits one column over another for each value of a third, in the order in which they come.
+    ///
+    /// # Errors
+    /// [`UnknownColumn`]; why a group has no fit stands in its place.
+    pub fn of_groups(
+        rows: &RowSet,
+        (n, value): (&str, &str),
+        by: &str,
+    ) -> Result<Vec<GroupFit>, UnknownColumn> {
+        let mut groups: Vec<(Cell, Vec<(f64, f64)>)> = Vec::new();
+        let pairs = rows.cells(n)?.zip(rows.cells(value)?);
+        for ((n, value), group) in pairs.zip(rows.cells(by)?) {
+            let found = groups.iter().position(|(known, _)| known == group);
+            let at = found.unwrap_or_else(|| {
+                groups.push((group.clone(), Vec::new()));
+                groups.len() - 1
+            });
+            let point = n.to_f64().zip(value.to_f64());
+            if let (Some((_, points)), Some(point)) = (groups.get_mut(at), point) {
+                points.push(point);
+            }
+        }
+        let groups = groups.into_iter();
+        Ok(groups
+            .map(|(group, points)| (group, Self::of(&points)))
+            .collect())
+    }
+
+    /// Fits one column over another in the rows that are meant.
+    ///
+    /// # Errors
+    /// [`NoFit`] with the reason.
+    pub fn of_picked(
+        rows: &RowSet,
+        (n, value): (&str, &str),
+        filter: &Filter,
+    ) -> Result<Self, NoFit> {
+        let (n, value) = (rows.index_of(n)?, rows.index_of(value)?);
+        let picked = filter.pick(rows)?;
+        let points = picked.into_iter().filter_map(|row| {
+            let number = |at: usize| row.get(at).and_then(Cell::to_f64);
+            number(n).zip(number(value))
+        });
+        Self::of(&points.collect::<Vec<_>>())
+    }
+
+    /// One of its coefficients, as it is printed.
+    #[must_use]
+    pub fn coefficient(&self, which: Coefficient) -> Option<Decimal> {
+        let value = match which {
+            Coefficient::A => self.a,
+            Coefficient::B => self.b,
+            Coefficient::C => self.c,
+        };
+        Cell::statistic(value, COEFFICIENT_DECIMALS).to_decimal()
     }
 }
 

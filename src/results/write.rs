@@ -62,10 +62,18 @@ impl CsvFile {
     /// # Errors
     /// [`WriteError`]; what stood there before still stands.
     pub fn commit(self) -> Result<Commit, WriteError> {
-        let path = self.path;
+        let path = self.path.clone();
+        self.commit_as(&path)
+    }
+
+    /// Puts the file into another place than it was begun for, durably.
+    ///
+    /// # Errors
+    /// [`WriteError`]; what stood there before still stands.
+    pub fn commit_as(self, path: &Path) -> Result<Commit, WriteError> {
         let file = self.csv.into_inner();
-        let file = file.map_err(|error| at(&path)(io::Error::from(error.error().kind())))?;
-        file.commit()
+        let file = file.map_err(|error| at(path)(io::Error::from(error.error().kind())))?;
+        file.commit_as(path)
     }
 }
 

@@ -10,10 +10,11 @@ use serde_json::Value;
 use crate::clock::{Clock, Signal, Stopped};
 use crate::event::{Event, Observer};
 use crate::message::ToolCall;
-use crate::provider::{Provider, ProviderContext, ProviderError, Request};
+use crate::provider::{Provider, ProviderContext, ProviderError, Reply, Request};
 use crate::run::machine::{Machine, Need};
 use crate::run::policy::CancelReaches;
 use crate::run::state::RunState;
+use crate::scenario::ask_for_summary;
 use crate::tools::{Catalog, ToolContext, ToolFailure, Workspace};
 
 /// What a run is run with.
@@ -120,6 +121,13 @@ pub async fn drive(
             Need::Reply { prompt_tokens } => {
                 ask(machine, harness, &watchers.observers, prompt_tokens).await;
             }
+            Need::Summary {
+                prompt_tokens,
+                most_tokens,
+            } => {
+                let length = (prompt_tokens, most_tokens);
+                summarise(machine, harness, &watchers.observers, length).await;
+            }
             Need::Tool { call, arguments } => {
                 machine.on_tool_start(&call);
                 watchers.after_step(machine, harness.clock.now())?;
@@ -137,17 +145,62 @@ async fn ask(
     prompt_tokens: u64,
 ) {
     machine.on_request();
-    let never = Signal::new();
-    let settings = &machine.state().settings;
-    let signal = match settings.policy.cancel_reaches {
-        CancelReaches::Everything | CancelReaches::ProviderOnly => harness.signal,
-        CancelReaches::Nothing => &never,
-    };
     let request = Request {
-        messages: &machine.state().messages,
+        messages: machine.sent(),
         tools: harness.catalog.definitions(),
         prompt_tokens,
-        max_completion_tokens: settings.max_completion_tokens,
+        max_completion_tokens: machine.state().settings.max_completion_tokens,
+    };
+    let (asked, attempts) = complete(machine, harness, observers, request).await;
+    machine.on_attempts(attempts);
+    match asked {
+        Ok((reply, took)) => machine.on_reply(reply, took),
+        Err(error) => give_up(machine, error),
+    }
+}
+
+/// Asks for a summary: what is sent, and the question for it.
+async fn summarise(
+    machine: &mut Machine<'_>,
+    harness: Harness<'_>,
+    observers: &Observers<'_>,
+    (prompt_tokens, most_tokens): (u64, u64),
+) {
+    machine.on_request();
+    let messages = [machine.sent(), &[ask_for_summary(most_tokens)]].concat();
+    let request = Request {
+        messages: &messages,
+        tools: harness.catalog.definitions(),
+        prompt_tokens,
+        // A reply without calls has one token more than its prose, as it is counted here.
+        max_completion_tokens: Some(most_tokens.saturating_add(1)),
+    };
+    let (asked, attempts) = complete(machine, harness, observers, request).await;
+    machine.on_attempts(attempts);
+    match asked {
+        Ok((summary, took)) => machine.on_summary(summary, took),
+        Err(error) => give_up(machine, error),
+    }
+}
+
+fn give_up(machine: &mut Machine<'_>, error: ProviderError) {
+    match error {
+        ProviderError::Stopped(Stopped { reason }) => machine.on_cancelled(reason),
+        ProviderError::Failed(error) => machine.on_provider_error(error),
+    }
+}
+
+/// What came of a request, how long that took, and how often it was sent.
+async fn complete(
+    machine: &Machine<'_>,
+    harness: Harness<'_>,
+    observers: &Observers<'_>,
+    request: Request<'_>,
+) -> (Result<(Reply, Duration), ProviderError>, u32) {
+    let never = Signal::new();
+    let signal = match machine.state().settings.policy.cancel_reaches {
+        CancelReaches::Everything | CancelReaches::ProviderOnly => harness.signal,
+        CancelReaches::Nothing => &never,
     };
     let attempts = AtomicU32::new(0);
     let (run_id, turn) = (
@@ -165,12 +218,9 @@ async fn ask(
     let context = ProviderContext::new(harness.clock, signal, &note);
     let start = harness.clock.now();
     let reply = harness.provider.complete(request, context).await;
-    machine.on_attempts(attempts.load(Ordering::Relaxed));
-    match reply {
-        Ok(reply) => machine.on_reply(reply, harness.clock.now().saturating_sub(start)),
-        Err(ProviderError::Stopped(Stopped { reason })) => machine.on_cancelled(reason),
-        Err(ProviderError::Failed(error)) => machine.on_provider_error(error),
-    }
+    let took = harness.clock.now().saturating_sub(start);
+    let attempts = attempts.load(Ordering::Relaxed);
+    (reply.map(|reply| (reply, took)), attempts)
 }
 
 async fn execute(
@@ -197,7 +247,8 @@ async fn execute(
             &Event::ToolProgress { tool_name, label },
         );
     };
-    let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress);
+    let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress)
+        .for_operation(format!("{run_id}/{}", call.id));
     let start = harness.clock.now();
     let result = tool.run(arguments, &context).await;
     machine.on_bill(context.take_bill());

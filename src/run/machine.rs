@@ -4,6 +4,9 @@
 //! Time enters as a value. Running, resuming and replaying are the same code path, because what
 //! is outstanding is read off the transcript.
 
+mod asking;
+mod decide;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,14 +14,18 @@ use serde_json::Value;
 
 use crate::event::Event;
 use crate::message::{Message, ToolCall};
+
 use crate::provider::Reply;
 use crate::run::index::{PendingCall, TranscriptIndex, signature};
 use crate::run::policy::{
-    Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors, VerdictWording,
+    Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors,
 };
+use crate::run::sending::Sending;
 use crate::run::state::{RunState, Status, StopReason};
 use crate::scenario::Said;
-use crate::tools::{Access, Bill, Catalog, ErrorKind, ToolError};
+use crate::tools::{Access, Bill, Catalog, ErrorKind, Repeat, ToolError};
+
+pub use decide::{DecisionError, RESULT_UNKNOWN, declined};
 
 /// What the model reads of a failed tool under [`ToolErrors::Generic`].
 pub const GENERIC_TOOL_ERROR: &str = "Error: the tool failed.";
@@ -27,12 +34,6 @@ pub const GENERIC_TOOL_ERROR: &str = "Error: the tool failed.";
 #[must_use]
 pub fn worded(error: &str) -> String {
     format!("Error: {error}")
-}
-
-/// What the model reads of a declined call under [`VerdictWording::Reason`].
-#[must_use]
-pub fn declined(reason: &str) -> String {
-    format!("The user declined this call: {reason}")
 }
 
 /// A stop condition of a library user: true ends the run.
@@ -46,6 +47,13 @@ pub enum Need {
         /// Tokens of the request, the tool definitions included.
         prompt_tokens: u64,
     },
+    /// A summary of what is sent, to send instead of it.
+    Summary {
+        /// Tokens of the request, the tool definitions included.
+        prompt_tokens: u64,
+        /// The most tokens that the summary may have.
+        most_tokens: u64,
+    },
     /// The execution of one tool call.
     Tool {
         /// The call.
@@ -57,29 +65,12 @@ pub enum Need {
     Nothing,
 }
 
-/// Why a verdict or a resumption is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecisionError {
-    /// The run is over.
-    #[error("the run is {0} and cannot be taken up again")]
-    Over(&'static str),
-    /// No call waits for a verdict.
-    #[error("the run is {0} and waits for no approval")]
-    NothingToDecide(&'static str),
-    /// Another call waits for a verdict.
-    #[error("call {asked} does not wait for a verdict; call {waiting} does")]
-    OtherCall {
-        /// The call that was named.
-        asked: String,
-        /// The call that waits.
-        waiting: String,
-    },
-}
-
 /// A run being run.
 pub struct Machine<'a> {
     state: RunState,
     index: TranscriptIndex,
+    /// What is sent, where that is not simply the transcript.
+    sending: Option<Sending>,
     catalog: &'a Catalog,
     tools_tokens: u64,
     /// The tokens of each turn's request, where they were counted before.
@@ -94,9 +85,11 @@ impl<'a> Machine<'a> {
     pub fn new(state: RunState, catalog: &'a Catalog) -> Self {
         let index = TranscriptIndex::of(&state.messages);
         let tools_tokens = catalog.tokens();
+        let sending = Sending::of(&state);
         Self {
             state,
             index,
+            sending,
             catalog,
             tools_tokens,
             prompts: &[],
@@ -109,15 +102,6 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn with_custom_stop(mut self, name: &str, holds: CustomStop<'a>) -> Self {
         self.custom.insert(name.to_owned(), holds);
-        self
-    }
-
-    /// For the replay of a conversation: the tokens of each turn's request are known, so the
-    /// messages need not have their texts.
-    #[cfg(feature = "cli")]
-    #[must_use]
-    pub(crate) const fn with_prompts(mut self, prompts: &'a [u64]) -> Self {
-        self.prompts = prompts;
         self
     }
 
@@ -147,12 +131,12 @@ impl<'a> Machine<'a> {
                 break;
             }
             let Some(pending) = self.index.first_pending().cloned() else {
-                let prompt_tokens = self.prompt_tokens();
-                if self.would_overspend(prompt_tokens) {
+                let (need, worst) = self.model_need();
+                if self.would_overspend(worst) {
                     self.stop(StopReason::MaxBudget, None);
                     break;
                 }
-                return Need::Reply { prompt_tokens };
+                return need;
             };
             if let Some(need) = self.settle(pending) {
                 return need;
@@ -191,6 +175,7 @@ impl<'a> Machine<'a> {
             usage,
             metering,
         } = reply;
+        let usage = self.with_cache(usage);
         let state = &mut self.state;
         state.turns = state.turns.saturating_add(1);
         state.usage += usage;
@@ -230,13 +215,15 @@ impl<'a> Machine<'a> {
 
     /// The provider failed for good.
     pub fn on_provider_error(&mut self, error: String) {
+        self.state.in_flight = None;
         self.stop(StopReason::ProviderError, Some(error));
     }
 
-    /// The body of `call`'s tool is about to run.
+    /// The body of `call`'s tool is about to run. Whoever keeps the run saves it between this and
+    /// the tool, so that a crash in the tool is known for what it is.
     pub fn on_tool_start(&mut self, call: &ToolCall) {
         self.state.tool_runs = self.state.tool_runs.saturating_add(1);
-        self.state.approved.retain(|id| *id != call.id);
+        self.state.in_flight = Some(call.id.clone());
         self.events.push(Event::ToolStart {
             tool_name: call.name.clone(),
             args: call.arguments.clone(),
@@ -257,67 +244,10 @@ impl<'a> Machine<'a> {
         self.state.children += bill;
     }
 
-    /// Somebody pressed Stop, and it reached the run.
+    /// Somebody pressed Stop, and it reached the run. A tool that it ended may have done a part of
+    /// its work, so the call stays in flight.
     pub fn on_cancelled(&mut self, reason: String) {
         self.stop(StopReason::Cancelled { reason }, None);
-    }
-
-    /// A person allows the waiting call.
-    ///
-    /// # Errors
-    /// [`DecisionError`] where `call_id` does not wait for a verdict.
-    pub fn approve(&mut self, call_id: &str) -> Result<(), DecisionError> {
-        self.waiting(call_id)?;
-        self.state.approved.push(call_id.to_owned());
-        self.take_up()
-    }
-
-    /// A person declines the waiting call; what the model reads follows the wording policy.
-    ///
-    /// # Errors
-    /// [`DecisionError`] where `call_id` does not wait for a verdict.
-    pub fn reject(&mut self, call_id: &str, reason: &str) -> Result<(), DecisionError> {
-        let tool_name = self.waiting(call_id)?;
-        let content = match self.state.settings.policy.verdict_wording {
-            VerdictWording::Reason => declined(reason),
-            VerdictWording::Empty => String::new(),
-        };
-        self.push(Message::Tool {
-            tool_call_id: call_id.to_owned(),
-            name: tool_name,
-            content,
-        });
-        self.take_up()
-    }
-
-    /// Takes up a run that stopped, or that was killed.
-    ///
-    /// # Errors
-    /// [`DecisionError::Over`] where the run is completed or failed.
-    pub fn take_up(&mut self) -> Result<(), DecisionError> {
-        if !self.state.status.is_resumable() {
-            return Err(DecisionError::Over(self.state.status.as_str()));
-        }
-        self.state.status = Status::Running;
-        self.state.interruption = None;
-        Ok(())
-    }
-
-    fn waiting(&self, call_id: &str) -> Result<String, DecisionError> {
-        match &self.state.interruption {
-            Some(StopReason::Approval {
-                call_id: waiting,
-                tool_name,
-                ..
-            }) => {
-                if waiting == call_id {
-                    return Ok(tool_name.clone());
-                }
-                let (asked, waiting) = (call_id.to_owned(), waiting.clone());
-                Err(DecisionError::OtherCall { asked, waiting })
-            }
-            _ => Err(DecisionError::NothingToDecide(self.state.status.as_str())),
-        }
     }
 
     /// The first stop condition that holds, in the order of the list.
@@ -363,27 +293,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Tokens of the next request.
-    fn prompt_tokens(&self) -> u64 {
-        let turn = usize::try_from(self.state.turns).unwrap_or(usize::MAX);
-        let counted = || self.index.tokens() + self.tools_tokens;
-        self.prompts.get(turn).copied().unwrap_or_else(counted)
-    }
-
-    /// Under `reserve`: whether the next turn could cost more than what is left.
-    fn would_overspend(&self, prompt_tokens: u64) -> bool {
-        let settings = &self.state.settings;
-        let worst = settings.price.input * prompt_tokens
-            + settings.price.output * settings.max_completion_tokens.unwrap_or(u64::MAX);
-        settings.stop.iter().any(|condition| match condition {
-            StopCondition::MaxBudget {
-                usd,
-                check: BudgetCheck::Reserve,
-            } => self.state.cost + worst > *usd,
-            _ => false,
-        })
-    }
-
     /// Answers the pending call without running anything, or says what it needs.
     fn settle(&mut self, pending: PendingCall) -> Option<Need> {
         let PendingCall { call, reuses_id } = pending;
@@ -395,7 +304,11 @@ impl<'a> Machine<'a> {
             self.answer(&call, Err(ToolError::recoverable(message)), Duration::ZERO);
             return None;
         }
-        let arguments = match self.catalog.parse_arguments(&call.name, &call.arguments) {
+        let arguments = self.catalog.parse_arguments(&call.name, &call.arguments);
+        if self.state.in_flight.as_ref() == Some(&call.id) {
+            return self.take_up_started(call, arguments);
+        }
+        let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(error) => {
                 self.answer(&call, Err(error), Duration::ZERO);
@@ -414,6 +327,33 @@ impl<'a> Machine<'a> {
             return None;
         }
         Some(Need::Tool { call, arguments })
+    }
+
+    /// A call that was started and never answered: run again only where that does no harm.
+    fn take_up_started(
+        &mut self,
+        call: ToolCall,
+        arguments: Result<Value, ToolError>,
+    ) -> Option<Need> {
+        let tool = self.catalog.get(&call.name);
+        let (call_id, tool_name) = (call.id.clone(), call.name.clone());
+        let args = match (tool, arguments) {
+            (Some(tool), Ok(arguments)) if tool.repeat(&arguments) == Repeat::Harmless => {
+                return Some(Need::Tool { call, arguments });
+            }
+            (_, Ok(arguments)) => arguments,
+            // The tools are others than those that the run was started with.
+            (_, Err(_)) => Value::String(call.arguments),
+        };
+        self.stop(
+            StopReason::UnknownOutcome {
+                call_id,
+                tool_name,
+                args,
+            },
+            None,
+        );
+        None
     }
 
     fn needs_approval(&self, call: &ToolCall) -> bool {
@@ -465,6 +405,8 @@ impl<'a> Machine<'a> {
     /// Writes the outcome of a call into the transcript, or ends the run over it.
     fn answer(&mut self, call: &ToolCall, result: Result<String, ToolError>, took: Duration) {
         let (tool_name, ok) = (call.name.clone(), result.is_ok());
+        self.state.in_flight = None;
+        self.state.approved.retain(|id| *id != call.id);
         self.events.push(Event::ToolResult {
             tool_name,
             took,
@@ -497,6 +439,9 @@ impl<'a> Machine<'a> {
 
     fn push(&mut self, message: Message) {
         self.index.push(&message);
+        if let Some(sending) = &mut self.sending {
+            sending.push(&message);
+        }
         self.state.messages.push(message);
     }
 

@@ -8,13 +8,19 @@ use serde_json::Value;
 
 use crate::message::{Message, Usage};
 use crate::money::PicoUsd;
-use crate::pricing::Price;
+use crate::pricing::{Cache, CacheTerms, Price};
+use crate::run::context::{ContextPolicy, Summary};
 use crate::run::policy::{Policy, StopCondition};
 use crate::tools::Bill;
 
 /// Where a run stands: still going, or out by one of the five exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
 pub enum Status {
     /// It can go on.
     Running,
@@ -110,6 +116,15 @@ pub enum StopReason {
     PermanentError,
     /// The provider failed, or its reply could not be used.
     ProviderError,
+    /// A tool that writes was started, and nobody knows whether it wrote.
+    UnknownOutcome {
+        /// The call's id.
+        call_id: String,
+        /// The tool's name.
+        tool_name: String,
+        /// The arguments.
+        args: Value,
+    },
 }
 
 impl StopReason {
@@ -128,6 +143,7 @@ impl StopReason {
             Self::ToolError => "tool_error",
             Self::PermanentError => "permanent_error",
             Self::ProviderError => "provider_error",
+            Self::UnknownOutcome { .. } => "unknown_outcome",
         }
     }
 
@@ -142,7 +158,8 @@ impl StopReason {
             | Self::MaxWall
             | Self::Cancelled { .. }
             | Self::RepeatedCall { .. }
-            | Self::Custom { .. } => Status::Interrupted,
+            | Self::Custom { .. }
+            | Self::UnknownOutcome { .. } => Status::Interrupted,
         }
     }
 }
@@ -158,6 +175,16 @@ pub struct RunSettings {
     pub policy: Policy,
     /// The most tokens that one reply may have, where the provider is told one.
     pub max_completion_tokens: Option<u64>,
+    /// What of the transcript is sent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub context: ContextPolicy,
+    /// How the provider caches prompts, where it does and does not say what it had cached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheTerms>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl RunSettings {
@@ -169,6 +196,8 @@ impl RunSettings {
             stop: Vec::new(),
             policy: Policy::default(),
             max_completion_tokens: None,
+            context: ContextPolicy::default(),
+            cache: None,
         }
     }
 
@@ -176,6 +205,22 @@ impl RunSettings {
     #[must_use]
     pub fn stop_when(mut self, condition: StopCondition) -> Self {
         self.stop.push(condition);
+        self
+    }
+
+    /// The same with so much of the transcript sent.
+    #[must_use]
+    pub const fn with_context(mut self, context: ContextPolicy) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// The same with a provider that caches prompts; the price gets rates for that where it has
+    /// none.
+    #[must_use]
+    pub fn with_cache(mut self, terms: CacheTerms) -> Self {
+        self.price = terms.priced(self.price);
+        self.cache = Some(terms);
         self
     }
 
@@ -225,11 +270,22 @@ pub struct RunState {
     pub children: Bill,
     /// Time spent so far, by the run's clock.
     pub elapsed: Duration,
-    /// Calls that a person approved and that have not run yet, by id.
+    /// Calls that a person approved and that have no result yet, by id.
     pub approved: Vec<String>,
+    /// The call whose tool was started and has not been answered, by id. It is saved before the
+    /// tool runs; so a run that is taken up knows what was not started (no result, not here), what
+    /// was started and may have written (here), and what is done (its result is in the transcript).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<String>,
     /// Results that repeated calls are answered from, by signature; empty with dedupe off.
     pub remembered: BTreeMap<String, String>,
-    /// The transcript.
+    /// What the provider has cached of the run, where the settings say that it does.
+    #[serde(default, skip_serializing_if = "Cache::is_empty")]
+    pub cache: Cache,
+    /// The summaries that stand in for turns in what is sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<Summary>,
+    /// The transcript, all of it, whatever is sent.
     pub messages: Vec<Message>,
 }
 
@@ -261,7 +317,10 @@ impl RunState {
             children: Bill::default(),
             elapsed: Duration::ZERO,
             approved: Vec::new(),
+            in_flight: None,
             remembered: BTreeMap::new(),
+            cache: Cache::default(),
+            summaries: Vec::new(),
             messages: system.into_iter().chain([user]).collect(),
         }
     }

@@ -57,8 +57,12 @@ impl SubAgent {
     }
 
     async fn ask(&self, question: &str, context: &ToolContext<'_>) -> Result<String, ToolFailure> {
-        let name = &self.definition.name;
-        let child = RunState::new(name, self.settings.clone(), &self.system, question);
+        // The child's calls are known by the parent's call, so that no two children share a name.
+        let run_id = match context.operation() {
+            Some(operation) => format!("{operation}/{}", self.definition.name),
+            None => self.definition.name.clone(),
+        };
+        let child = RunState::new(&run_id, self.settings.clone(), &self.system, question);
         let mut machine = Machine::new(child, &self.catalog);
         let harness = Harness {
             provider: self.provider.as_ref(),

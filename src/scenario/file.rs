@@ -59,6 +59,8 @@ struct UsageFile {
     completion_tokens: Option<u64>,
     /// The part of the tokens sent that was cached.
     cached_tokens: Option<u64>,
+    /// The part of the tokens sent that was put into a cache.
+    cache_write_tokens: Option<u64>,
     /// Hidden reasoning, on top of the counted tokens of the reply.
     reasoning_tokens: Option<u64>,
 }
@@ -69,6 +71,7 @@ impl UsageFile {
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
             cached_tokens: self.cached_tokens,
+            cache_write_tokens: self.cache_write_tokens,
             reasoning_tokens: self.reasoning_tokens,
         }
     }

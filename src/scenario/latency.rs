@@ -1,13 +1,12 @@
 //! Injected latency: how long the scripted model thinks, and how fast it writes.
 
-use std::str::FromStr;
+mod line;
+
 use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
-
-use super::spec::{SpecError, duration, items, number, whole};
 
 /// How long one thing takes: a reply, or one of its tokens. A turn's latency depends on the seed
 /// and the turn alone, so a resumed run waits as long as one that was never stopped.
@@ -164,6 +163,16 @@ impl Latency {
         }
     }
 
+    /// The seed of the draws; none where nothing is drawn.
+    const fn seed(&self) -> Option<u64> {
+        match self {
+            Self::None | Self::Constant { .. } => None,
+            Self::LogNormal { seed, .. }
+            | Self::Gamma { seed, .. }
+            | Self::Empirical { seed, .. } => Some(*seed),
+        }
+    }
+
     /// The same with another seed.
     fn with_seed(self, new: u64) -> Self {
         match self {
@@ -229,6 +238,15 @@ impl Pace {
         Duration::from_micros(us.saturating_mul(tokens))
     }
 
+    /// The same drawn from another seed.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self {
+            ttft: self.ttft.with_seed(seed),
+            per_token: self.per_token.with_seed(seed),
+        }
+    }
+
     /// The whole reply of turn `turn`.
     #[must_use]
     pub fn of_turn(&self, turn: u32, tokens: u64) -> Duration {
@@ -245,77 +263,6 @@ impl From<Latency> for Pace {
             per_token: Latency::None,
         }
     }
-}
-
-const PACE_HELP: &str = "write for example `ttft=200ms,per_token=10ms`; a distribution is \
-                         `200ms`, `log_normal(MEDIAN,SIGMA)`, `gamma(MEAN,SHAPE)` or \
-                         `empirical(100ms,900ms)`, and `seed=7` seeds the draws";
-
-/// Reads a line such as `ttft=log_normal(800ms,0.5),per_token=10ms,seed=7`.
-impl FromStr for Pace {
-    type Err = SpecError;
-
-    fn from_str(line: &str) -> Result<Self, SpecError> {
-        let mut pace = Self::default();
-        let mut seed = 0;
-        for item in items(line, "ttft", PACE_HELP)? {
-            match item.key {
-                "ttft" => pace.ttft = distribution(item.value)?,
-                "per_token" => pace.per_token = distribution(item.value)?,
-                "seed" => seed = whole(item.value, PACE_HELP)?,
-                other => {
-                    let why = "is none of `ttft`, `per_token` and `seed`";
-                    return Err(SpecError::new(other, why, PACE_HELP));
-                }
-            }
-        }
-        pace.ttft = pace.ttft.with_seed(seed);
-        pace.per_token = pace.per_token.with_seed(seed);
-        Ok(pace)
-    }
-}
-
-fn distribution(text: &str) -> Result<Latency, SpecError> {
-    let ms = |text| Ok(millis(duration(text, PACE_HELP)?));
-    let number = |text| number(text, PACE_HELP);
-    let Some((name, arguments)) = text.strip_suffix(')').and_then(|text| text.split_once('('))
-    else {
-        return Ok(constant(duration(text, PACE_HELP)?));
-    };
-    let arguments: Vec<_> = arguments.split(',').map(str::trim).collect();
-    let latency = match (name, arguments.as_slice()) {
-        ("log_normal", [median, sigma]) => Latency::log_normal(ms(median)?, number(sigma)?, 0),
-        ("gamma", [mean, shape]) => Latency::gamma(ms(mean)?, number(shape)?, 0),
-        ("empirical", samples) => {
-            let samples: Result<Vec<_>, _> = samples
-                .iter()
-                .map(|sample| Ok(whole_micros(duration(sample, PACE_HELP)?)))
-                .collect();
-            Latency::empirical(samples?, 0)
-        }
-        _ => return Err(SpecError::new(text, "is not a distribution", PACE_HELP)),
-    };
-    latency.map_err(|error| SpecError::new(text, &format!("is refused: {error}"), PACE_HELP))
-}
-
-/// A constant that is not whole milliseconds is a single sample.
-fn constant(span: Duration) -> Latency {
-    match whole_micros(span) {
-        0 => Latency::None,
-        us if us % 1_000 == 0 => Latency::Constant { ms: us / 1_000 },
-        us => Latency::Empirical {
-            samples_us: vec![us],
-            seed: 0,
-        },
-    }
-}
-
-fn whole_micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_secs_f64() * 1_000.0
 }
 
 fn micros(ms: f64) -> Duration {
@@ -464,47 +411,5 @@ mod tests {
                 .as_millis(),
             5
         );
-    }
-
-    #[test]
-    fn a_line_says_each_distribution() {
-        let pace: Pace = "log_normal(800ms, 0.5), per_token=gamma(10ms,2), seed=7"
-            .parse()
-            .unwrap();
-        assert_eq!(pace.ttft, Latency::log_normal(800.0, 0.5, 7).unwrap());
-        assert_eq!(pace.per_token, Latency::gamma(10.0, 2.0, 7).unwrap());
-        let pace: Pace = "ttft=empirical(1ms,2s)".parse().unwrap();
-        assert_eq!(
-            pace.ttft,
-            Latency::empirical(vec![1_000, 2_000_000], 0).unwrap()
-        );
-        assert_eq!("0ms".parse::<Pace>(), Ok(Pace::NONE));
-    }
-
-    #[test]
-    fn a_wrong_line_is_refused_with_what_is_right() {
-        for line in [
-            "",
-            "200",
-            "ttft=",
-            "ttft=-1ms",
-            "ttft=1h",
-            "speed=1ms",
-            "seed=x",
-            "normal(1ms,1)",
-            "gamma(1ms,0)",
-            "log_normal(1ms)",
-            "empirical()",
-            "ttft=1ms,,",
-            "ttft=nanms",
-            "ttft=1ms,ttft=2ms",
-            "gamma(1ms,2",
-        ] {
-            let error = line.parse::<Pace>().unwrap_err().to_string();
-            assert!(
-                error.contains("ttft=200ms,per_token=10ms"),
-                "{line}: {error}"
-            );
-        }
     }
 }

@@ -8,6 +8,7 @@ mod file;
 mod latency;
 mod library;
 mod spec;
+mod summary;
 
 use std::path::Path;
 
@@ -21,6 +22,7 @@ pub use self::fault::{Fault, FaultKind, RetryAfter};
 pub use self::latency::{Draw, Latency, LatencyError, Pace};
 pub use self::library::{ScenarioError, builtin_names};
 pub use self::spec::{SpecError, parse_limit};
+pub use self::summary::{ask_for_summary, scripted_summary, summary_asked_for, summary_message};
 
 use self::file::ScenarioFile;
 use crate::document::{Document, Problems, ReadError, schema_of};
@@ -83,23 +85,30 @@ pub struct UsageOverride {
     pub completion_tokens: Option<u64>,
     /// The part of the tokens sent that was cached.
     pub cached_tokens: Option<u64>,
+    /// The part of the tokens sent that was put into a cache.
+    pub cache_write_tokens: Option<u64>,
     /// Hidden reasoning, which comes on top of the counted tokens of the reply.
     pub reasoning_tokens: Option<u64>,
 }
 
 impl UsageOverride {
     /// `counted`, with the figures that the script fixes in place of those that were counted.
-    /// What was cached is a part of what was sent.
+    /// What was cached is a part of what was sent; a scripted model says that it is nothing where
+    /// the script does not.
     #[must_use]
     pub fn apply(&self, counted: Usage) -> Usage {
         let prompt_tokens = self.prompt_tokens.unwrap_or(counted.prompt_tokens);
         let reasoning_tokens = self.reasoning_tokens.unwrap_or(counted.reasoning_tokens);
         let written = counted.completion_tokens.saturating_add(reasoning_tokens);
-        let cached = self.cached_tokens.unwrap_or(counted.cached_tokens);
+        let cached = self.cached_tokens.or(counted.cached_tokens).unwrap_or(0);
+        let cached = cached.min(prompt_tokens);
+        let uncached = prompt_tokens - cached;
+        let cache_write = self.cache_write_tokens.or(counted.cache_write_tokens);
         Usage {
             prompt_tokens,
             completion_tokens: self.completion_tokens.unwrap_or(written),
-            cached_tokens: cached.min(prompt_tokens),
+            cached_tokens: Some(cached),
+            cache_write_tokens: cache_write.map(|part| part.min(uncached)),
             reasoning_tokens,
         }
     }
@@ -112,6 +121,20 @@ pub struct Answer {
     pub said: Said,
     /// The figures of its usage that are not counted.
     pub usage: UsageOverride,
+}
+
+impl Answer {
+    /// An answer in prose.
+    #[must_use]
+    pub fn prose(content: String) -> Self {
+        Self {
+            said: Said {
+                content: Some(content),
+                tool_calls: Vec::new(),
+            },
+            usage: UsageOverride::default(),
+        }
+    }
 }
 
 /// What the scripted model replies.
@@ -234,13 +257,15 @@ impl Speech {
     }
 }
 
-/// The index of the turn that comes next in a conversation: how often the model has spoken.
+/// The index of the turn that comes next in a conversation: how often the model has spoken, turns
+/// that a summary stands in for included.
 #[must_use]
 pub fn turn_index(messages: &[Message]) -> u32 {
-    let spoken = messages
-        .iter()
-        .filter(|message| matches!(message, Message::Assistant { .. }));
-    u32::try_from(spoken.count()).unwrap_or(u32::MAX)
+    let turns = messages.iter().map(|message| match message {
+        Message::Assistant { .. } => 1,
+        other => summary::summarised_turns(other),
+    });
+    turns.fold(0, u32::saturating_add)
 }
 
 /// The text of all tool results of a conversation, joined by line breaks.

@@ -408,12 +408,14 @@ fn latency_faults_and_usage_are_part_of_a_script() {
     let first = Usage {
         prompt_tokens: 60,
         completion_tokens: 23,
-        cached_tokens: 60,
+        cached_tokens: Some(60),
+        cache_write_tokens: None,
         reasoning_tokens: 20,
     };
     let second = Usage {
         prompt_tokens: 5,
         completion_tokens: 6,
+        cached_tokens: Some(0),
         ..Usage::default()
     };
     assert_eq!((usage(0), usage(1)), (first, second));

@@ -7,6 +7,7 @@
 //! a few turns takes less time than reading it anew would. It is the vocabulary of tiktoken-rs,
 //! which also is what the tests hold every count against.
 
+mod edited;
 mod layout;
 mod memo;
 mod merge;
@@ -14,6 +15,7 @@ mod pieces;
 mod running;
 mod vocabulary;
 
+pub use self::edited::EditedCount;
 pub use self::running::{JsonCost, RunningCount};
 use crate::message::{Message, ToolCall, ToolDefinition, to_json};
 
@@ -69,6 +71,18 @@ pub fn count_tools(tools: &[ToolDefinition]) -> u64 {
 #[must_use]
 pub fn count_messages(messages: &[Message]) -> u64 {
     count(&to_json(messages))
+}
+
+/// The tokens that two texts have in common from their beginning, as far as whole pieces are the
+/// same: a piece is what no merge crosses, so its tokens are the same in both texts. Of the first
+/// piece that differs none are counted, though its first tokens may be the same.
+#[must_use]
+pub fn count_common(one: &str, other: &str) -> u64 {
+    let same = pieces(one)
+        .zip(pieces(other))
+        .take_while(|(a, b)| a == b && one.as_bytes()[a.0..a.1] == other.as_bytes()[b.0..b.1]);
+    same.map(|((begin, end), _)| count_piece(one, begin, end))
+        .sum()
 }
 
 /// Where the pieces of a text begin and end.

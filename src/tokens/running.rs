@@ -43,9 +43,7 @@ impl RunningCount {
 
     /// Appends `message` to the transcript.
     pub fn push(&mut self, message: &Message) {
-        let json = to_json(message);
-        let keys = json.strip_prefix(OPEN).unwrap_or(&json);
-        self.push_cost(JsonCost::of_keys(keys));
+        self.push_cost(JsonCost::of_message(message));
     }
 
     /// Appends a message whose cost is known.
@@ -59,14 +57,34 @@ impl RunningCount {
     pub const fn tokens(&self) -> u64 {
         self.tokens
     }
+
+    /// Tokens up to and including the `{"` that would open the next message.
+    pub(super) const fn closed(&self) -> u64 {
+        self.closed
+    }
+
+    /// A message that others follow is another one now.
+    pub(super) const fn replace(&mut self, old: JsonCost, new: JsonCost) {
+        self.tokens = self.tokens - old.followed + new.followed;
+        self.closed = self.closed - old.followed + new.followed;
+    }
+
+    /// A message that others follow is gone.
+    pub(super) const fn remove(&mut self, old: JsonCost) {
+        self.tokens -= old.followed;
+        self.closed -= old.followed;
+    }
 }
 
 /// What one message of an array costs, beyond the `{"` that opens it: when it is the last, and
 /// when another follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonCost {
+    /// Tokens of the pieces before the one in which its closing bracket lies: those that it has
+    /// whatever follows.
+    pub(super) shared: u64,
     last: u64,
-    followed: u64,
+    pub(super) followed: u64,
 }
 
 impl JsonCost {
@@ -77,6 +95,19 @@ impl JsonCost {
         let keys = json.strip_prefix(OPEN)?;
         let letter = keys.starts_with(|first: char| first.is_ascii_alphabetic());
         letter.then(|| Self::of_keys(keys))
+    }
+
+    /// The cost of `message`.
+    #[must_use]
+    pub fn of_message(message: &Message) -> Self {
+        let json = to_json(message);
+        Self::of_keys(json.strip_prefix(OPEN).unwrap_or(&json))
+    }
+
+    /// Whether a message of this cost makes a transcript that goes on shorter than `other` does.
+    #[must_use]
+    pub const fn is_less_than(self, other: Self) -> bool {
+        self.followed < other.followed
     }
 
     /// The cost of an object behind its opening `{"`.
@@ -92,6 +123,7 @@ impl JsonCost {
         };
         let end = &keys[end..];
         Self {
+            shared,
             last: shared + count(&format!("{end}]")),
             followed: shared + count(&format!("{end},{OPEN}")),
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::words::shown;
 use super::{
-    Access, DeleteFile, ListFiles, ReadFile, ScanArchive, Tool, ToolContext, ToolError,
+    Access, DeleteFile, ListFiles, ReadFile, Repeat, ScanArchive, Tool, ToolContext, ToolError,
     ToolFailure, arguments,
 };
 use crate::clock::BoxFuture;
@@ -85,8 +85,9 @@ impl Catalog {
         Self::built_in(DeleteFile::default())
     }
 
-    /// The four tools, with an `idempotency_key` among the arguments of `delete_file`. The tool
-    /// itself does not look at the key: a run's dedupe does.
+    /// The four tools, with an `idempotency_key` among the arguments of `delete_file`. Whether
+    /// two calls with one key are one deletion is for a run's dedupe to say; the tool itself sees to
+    /// it that one call with a key is executed once, however often it is repeated after a crash.
     #[must_use]
     pub fn chapter_with_idempotency_keys() -> Self {
         Self::built_in(DeleteFile::with_idempotency_key())
@@ -246,6 +247,10 @@ impl Tool for Described {
 
     fn needs_approval(&self) -> bool {
         self.tool.needs_approval()
+    }
+
+    fn repeat(&self, arguments: &Value) -> Repeat {
+        self.tool.repeat(arguments)
     }
 
     fn run<'a>(

@@ -55,6 +55,7 @@ pub struct ToolContext<'a> {
     /// The files that the tool acts on.
     pub workspace: &'a Workspace,
     report: &'a (dyn Fn(&str) + Send + Sync),
+    operation: Option<String>,
     bill: Mutex<Bill>,
 }
 
@@ -72,8 +73,23 @@ impl<'a> ToolContext<'a> {
             signal,
             workspace,
             report,
+            operation: None,
             bill: Mutex::default(),
         }
+    }
+
+    /// The same for the call that is known as `operation`.
+    #[must_use]
+    pub fn for_operation(mut self, operation: String) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// What the call is known as, `<run>/<call>`: the same whenever this one call is executed, and
+    /// no other's, so a tool that writes can recognise a repetition by it.
+    #[must_use]
+    pub fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
     }
 
     /// Says how far the tool is, in words for a person.

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Access, FileError, Tool, ToolContext, ToolError, ToolFailure, Workspace, definitions};
+use super::{
+    Access, FileError, Repeat, Tool, ToolContext, ToolError, ToolFailure, Workspace, definitions,
+    has_idempotency_key,
+};
 use crate::clock::BoxFuture;
 use crate::message::{ToolDefinition, to_json};
 
@@ -108,13 +111,32 @@ impl Tool for DeleteFile {
         true
     }
 
+    /// With a key, the journal is asked first whether this very call was executed before.
+    fn repeat(&self, arguments: &Value) -> Repeat {
+        if has_idempotency_key(arguments) {
+            Repeat::Harmless
+        } else {
+            Repeat::Unsafe
+        }
+    }
+
     fn run<'a>(
         &'a self,
         arguments: &'a Value,
         context: &'a ToolContext<'a>,
     ) -> BoxFuture<'a, Result<String, ToolFailure>> {
         Box::pin(async {
-            let name = at_path(arguments, context, Workspace::delete)?;
+            let operation = context.operation();
+            let executed = match operation.filter(|_| has_idempotency_key(arguments)) {
+                Some(operation) => context.workspace.executed(operation)?,
+                None => None,
+            };
+            let name = match executed {
+                Some(entry) => entry.path,
+                None => at_path(arguments, context, |workspace, path| {
+                    workspace.delete_as(path, operation)
+                })?,
+            };
             Ok(format!("deleted {name}"))
         })
     }
@@ -214,6 +236,7 @@ mod tests {
             let entry = JournalEntry {
                 action: Action::Deleted,
                 path: "access.log".to_owned(),
+                operation: None,
             };
             assert_eq!(workspace.journal().unwrap(), [entry.clone(), entry]);
             assert_eq!(

@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use crate::clock::BoxFuture;
 use crate::message::ToolDefinition;
-use crate::tools::{Access, Tool, ToolContext, ToolError, ToolFailure};
+use crate::tools::{
+    Access, Repeat, Tool, ToolContext, ToolError, ToolFailure, has_idempotency_key,
+};
 
 type Body = dyn Fn(&Value) -> Result<String, ToolError> + Send + Sync;
 
@@ -12,6 +14,7 @@ type Body = dyn Fn(&Value) -> Result<String, ToolError> + Send + Sync;
 pub struct FnTool {
     definition: ToolDefinition,
     access: Access,
+    knows_keys: bool,
     body: Box<Body>,
 }
 
@@ -34,8 +37,17 @@ impl FnTool {
         Self {
             definition,
             access,
+            knows_keys: false,
             body: Box::new(body),
         }
+    }
+
+    /// The same, whose body executes an `idempotency_key` once however often it is called with it:
+    /// a call that carries one may be repeated after a crash.
+    #[must_use]
+    pub fn that_knows_idempotency_keys(mut self) -> Self {
+        self.knows_keys = true;
+        self
     }
 }
 
@@ -46,6 +58,15 @@ impl Tool for FnTool {
 
     fn access(&self) -> Access {
         self.access
+    }
+
+    fn repeat(&self, arguments: &Value) -> Repeat {
+        let keyed = self.knows_keys && has_idempotency_key(arguments);
+        if keyed || self.access == Access::ReadOnly {
+            Repeat::Harmless
+        } else {
+            Repeat::Unsafe
+        }
     }
 
     fn run<'a>(

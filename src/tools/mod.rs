@@ -11,6 +11,7 @@ mod context;
 pub mod definitions;
 mod error;
 mod files;
+mod filler;
 mod function;
 mod words;
 mod workspace;
@@ -22,6 +23,7 @@ pub use catalog::{Catalog, CatalogError};
 pub use context::{Bill, ToolContext};
 pub use error::{ErrorKind, ToolError, ToolFailure};
 pub use files::{DeleteFile, ListFiles, ReadFile};
+pub use filler::filler_tools;
 pub use function::FnTool;
 pub use workspace::{
     Action, FileError, FileProblem, JournalEntry, Template, Workspace, WorkspaceError,
@@ -40,6 +42,15 @@ pub enum Access {
     Write,
 }
 
+/// Whether a call may be executed once more, when a crash hides whether it was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// It may: nothing is written, or the tool itself sees that it was executed before.
+    Harmless,
+    /// It may not: what is written could be written twice.
+    Unsafe,
+}
+
 /// Something that a model can call.
 pub trait Tool: Send + Sync {
     /// The tool as the model sees it.
@@ -53,6 +64,18 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether a call with these arguments may be executed again when nobody knows whether it was
+    /// executed. By default what reads may and what writes may not. A tool that writes and that
+    /// recognises a repetition, by an idempotency key or by [`ToolContext::operation`], says
+    /// [`Repeat::Harmless`].
+    fn repeat(&self, arguments: &Value) -> Repeat {
+        let _ = arguments;
+        match self.access() {
+            Access::ReadOnly => Repeat::Harmless,
+            Access::Write => Repeat::Unsafe,
+        }
+    }
+
     /// Executes one call and returns what the model reads. `arguments` is an object of the shape
     /// that the definition's schema asks for, if it came through [`Catalog::parse_arguments`].
     ///
@@ -64,4 +87,10 @@ pub trait Tool: Send + Sync {
         arguments: &'a Value,
         context: &'a ToolContext<'a>,
     ) -> BoxFuture<'a, Result<String, ToolFailure>>;
+}
+
+/// Whether a call says which operation it is.
+fn has_idempotency_key(arguments: &Value) -> bool {
+    let key = arguments.get("idempotency_key").and_then(Value::as_str);
+    key.is_some_and(|key| !key.is_empty())
 }

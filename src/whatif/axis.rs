@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::money::PicoUsd;
+use crate::pricing::CacheTerms;
 use crate::run::RunSettings;
+use crate::run::context::ContextPolicy;
 use crate::run::policy::{BudgetCheck, Dedupe, PermanentErrors, StopCondition};
 
 /// Something that can be varied.
@@ -21,17 +23,23 @@ pub enum Axis {
     Dedupe,
     /// What becomes of an error on which the model cannot act.
     PermanentErrors,
+    /// How the provider caches prompts.
+    Cache,
+    /// What of the transcript is sent.
+    Context,
 }
 
 impl Axis {
     /// All axes, in the order of tables.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::MaxTurns,
         Self::Budget,
         Self::TotalTokens,
         Self::RepeatedCall,
         Self::Dedupe,
         Self::PermanentErrors,
+        Self::Cache,
+        Self::Context,
     ];
 
     /// The axis as columns and keys name it.
@@ -44,6 +52,8 @@ impl Axis {
             Self::RepeatedCall => "repeated_call_stop",
             Self::Dedupe => "dedupe",
             Self::PermanentErrors => "permanent_errors",
+            Self::Cache => "cache",
+            Self::Context => "context",
         }
     }
 
@@ -52,7 +62,7 @@ impl Axis {
     pub const fn is_limit(self) -> bool {
         match self {
             Self::MaxTurns | Self::Budget | Self::TotalTokens | Self::RepeatedCall => true,
-            Self::Dedupe | Self::PermanentErrors => false,
+            Self::Dedupe | Self::PermanentErrors | Self::Cache | Self::Context => false,
         }
     }
 
@@ -66,6 +76,8 @@ impl Axis {
             Self::RepeatedCall => "repeated-call stop",
             Self::Dedupe => "dedupe",
             Self::PermanentErrors => "permanent-error stop",
+            Self::Cache => "prompt cache",
+            Self::Context => "context policy",
         }
     }
 }
@@ -85,6 +97,10 @@ pub enum Setting {
     Dedupe(Dedupe),
     /// A permanent error ends the run.
     PermanentErrorStop,
+    /// The provider caches prompts by these terms.
+    Cache(CacheTerms),
+    /// So much of the transcript is sent.
+    Context(ContextPolicy),
 }
 
 impl Setting {
@@ -98,6 +114,8 @@ impl Setting {
             Self::RepeatedCall(_) => Axis::RepeatedCall,
             Self::Dedupe(_) => Axis::Dedupe,
             Self::PermanentErrorStop => Axis::PermanentErrors,
+            Self::Cache(_) => Axis::Cache,
+            Self::Context(_) => Axis::Context,
         }
     }
 
@@ -116,6 +134,8 @@ impl Setting {
             }
             .to_owned(),
             Self::PermanentErrorStop => "stop".to_owned(),
+            Self::Cache(terms) => terms.to_string(),
+            Self::Context(policy) => policy.to_string(),
         }
     }
 
@@ -144,6 +164,8 @@ impl Setting {
                 settings.policy.permanent_errors = PermanentErrors::Stop;
                 return settings;
             }
+            Self::Cache(terms) => return settings.with_cache(terms),
+            Self::Context(policy) => return settings.with_context(policy),
         };
         settings.stop_when(stop)
     }
@@ -154,6 +176,12 @@ impl Setting {
 pub struct Case(Vec<Setting>);
 
 impl Case {
+    /// Settings that hold together.
+    #[must_use]
+    pub const fn of(settings: Vec<Setting>) -> Self {
+        Self(settings)
+    }
+
     /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &[Setting] {

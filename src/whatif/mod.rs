@@ -5,15 +5,18 @@
 //! answer to another text, nobody knows, and it is not made up.
 
 mod axis;
+mod levers;
 mod replay;
 mod row;
 mod script;
+mod sent;
 mod sweep;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use axis::{Axis, Case, Setting, cases};
+pub use levers::{Lever, OnRecords, lever_cases, levers};
 pub use replay::Replayed;
 pub use row::{NamedCell, of_case};
 pub use script::{Marks, PERMANENT, RepeatedCalls};

@@ -5,11 +5,14 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::script::{Outcome, OutcomeKind, READS, Script, WRITES};
+use super::sent::TurnUse;
 use crate::event::Metering;
 use crate::message::{Message, Usage};
 use crate::money::PicoUsd;
 use crate::provider::Reply;
+use crate::run::context::ContextPolicy;
 use crate::run::{Machine, Need, RunSettings, RunState, Status};
+use crate::scenario::Said;
 use crate::tools::{Access, Catalog, CatalogError, FnTool, ToolError};
 
 /// What a run would have been, as far as the record tells.
@@ -40,8 +43,18 @@ pub(super) fn catalog() -> Result<Catalog, CatalogError> {
 
 /// Replays a recorded conversation under these settings.
 pub(super) fn replay(script: &Script, settings: RunSettings, catalog: &Catalog) -> Replayed {
+    let (settings, uses) = uses(script, settings);
+    let of_case: Vec<u64>;
+    let prompts = match &uses {
+        None => &script.prompts,
+        Some(uses) => {
+            of_case = uses.iter().map(|turn| turn.usage.prompt_tokens).collect();
+            &of_case
+        }
+    };
     let state = RunState::new("", settings, "", "");
-    let mut machine = Machine::new(state, catalog).with_prompts(&script.prompts);
+    let mut machine = Machine::new(state, catalog).with_prompts(prompts);
+    let (mut summed_up, mut is_edited) = (0, false);
     loop {
         let need = machine.next(Duration::ZERO);
         let turn = usize::try_from(machine.state().turns).unwrap_or(usize::MAX);
@@ -51,13 +64,18 @@ pub(super) fn replay(script: &Script, settings: RunSettings, catalog: &Catalog) 
                     break;
                 };
                 machine.on_request();
-                let reply = Reply {
-                    message: Some(step.said.clone()),
-                    finish: None,
-                    usage: step.usage,
-                    metering: Metering::reported(step.usage),
-                };
-                machine.on_reply(reply, Duration::ZERO);
+                let of_case = uses.as_ref().and_then(|uses| uses.get(turn));
+                // A summary comes before its turn, once.
+                if let Some(summary) = of_case.and_then(|turn| turn.summary)
+                    && summed_up <= turn
+                {
+                    summed_up = turn + 1;
+                    machine.on_summary(reply(None, summary), Duration::ZERO);
+                    continue;
+                }
+                is_edited |= of_case.is_some_and(|turn| turn.is_edited);
+                let usage = of_case.map_or(step.usage, |turn| turn.usage);
+                machine.on_reply(reply(Some(step.said.clone()), usage), Duration::ZERO);
             }
             Need::Tool { call, .. } => {
                 let Some(outcome) = outcome(script, &call.id) else {
@@ -73,11 +91,35 @@ pub(super) fn replay(script: &Script, settings: RunSettings, catalog: &Catalog) 
                 }
                 machine.on_user(String::new());
             }
-            Need::Nothing => break,
+            // No case of a replay is one under which a summary is asked for.
+            Need::Summary { .. } | Need::Nothing => break,
         }
         machine.take_events();
     }
-    summed(script, machine.state())
+    let mut replayed = summed(script, machine.state());
+    replayed.is_changed |= is_edited;
+    replayed
+}
+
+/// What each turn uses where other things are sent or cached than were, and the settings without
+/// that: the machine has no texts to send. A record without texts is sent as it was.
+fn uses(script: &Script, mut settings: RunSettings) -> (RunSettings, Option<Vec<TurnUse>>) {
+    let context = std::mem::take(&mut settings.context);
+    let cache = settings.cache.take();
+    if context == ContextPolicy::Full && cache.is_none() {
+        return (settings, None);
+    }
+    let sent = script.sent.as_ref();
+    (settings, sent.map(|sent| sent.under(context, cache)))
+}
+
+fn reply(message: Option<Said>, usage: Usage) -> Reply {
+    Reply {
+        message,
+        finish: None,
+        usage,
+        metering: Metering::reported(usage),
+    }
 }
 
 /// What came of the call of that number.

@@ -3,6 +3,7 @@
 use super::axis::{Axis, Case, Setting};
 use super::sweep::Report;
 use super::tally::Tally;
+use crate::message::Usage;
 use crate::results::stats::share_interval;
 use crate::results::{Cell, Kind};
 use crate::run::policy::BudgetCheck;
@@ -16,6 +17,9 @@ pub type NamedCell = (&'static str, Kind, Cell);
 pub fn of_case(report: &Report, case: Option<&Case>, tally: &Tally) -> Vec<NamedCell> {
     let mut row = points(report, case);
     row.extend(given(tally));
+    if is_varied(report, Axis::Cache) {
+        row.extend(cached(tally));
+    }
     row.extend(kept(tally));
     let compared = saved(&report.recorded, tally)
         .into_iter()
@@ -30,14 +34,11 @@ pub fn of_case(report: &Report, case: Option<&Case>, tally: &Tally) -> Vec<Named
 
 fn points(report: &Report, case: Option<&Case>) -> Vec<NamedCell> {
     let settings = case.map(Case::settings).unwrap_or_default();
-    let is_varied = |axis: &Axis| {
-        report
-            .cases
-            .iter()
-            .any(|(case, _)| case.axes().contains(axis))
-    };
     let mut points = Vec::new();
-    for axis in Axis::ALL.into_iter().filter(is_varied) {
+    for axis in Axis::ALL
+        .into_iter()
+        .filter(|axis| is_varied(report, *axis))
+    {
         let setting = settings.iter().find(|setting| setting.axis() == axis);
         let (kind, cell) = match setting {
             Some(Setting::MaxTurns(number) | Setting::RepeatedCall(number)) => {
@@ -60,12 +61,37 @@ fn points(report: &Report, case: Option<&Case>) -> Vec<NamedCell> {
     points
 }
 
+fn is_varied(report: &Report, axis: Axis) -> bool {
+    let cases = report.cases.iter();
+    cases
+        .map(|(case, _)| case.axes())
+        .any(|axes| axes.contains(&axis))
+}
+
+/// What a cache does, where there is one.
+fn cached(tally: &Tally) -> [NamedCell; 2] {
+    let tokens = |tokens: Option<u64>| tokens.map_or(Cell::Missing, count);
+    let Usage {
+        cached_tokens,
+        cache_write_tokens,
+        ..
+    } = tally.usage;
+    [
+        ("cached_tokens", Kind::Tokens, tokens(cached_tokens)),
+        (
+            "cache_write_tokens",
+            Kind::Tokens,
+            tokens(cache_write_tokens),
+        ),
+    ]
+}
+
 const fn kind(axis: Axis) -> Kind {
     match axis {
         Axis::MaxTurns | Axis::RepeatedCall => Kind::Count,
         Axis::Budget => Kind::Usd,
         Axis::TotalTokens => Kind::Tokens,
-        Axis::Dedupe | Axis::PermanentErrors => Kind::Text,
+        Axis::Dedupe | Axis::PermanentErrors | Axis::Cache | Axis::Context => Kind::Text,
     }
 }
 
@@ -174,7 +200,7 @@ fn lost(tally: &Tally) -> [NamedCell; 4] {
 }
 
 /// A part in hundredths of the whole, with one decimal, the half away from zero.
-fn ratio_percent(part: i64, whole: i64) -> Cell {
+pub(super) fn ratio_percent(part: i64, whole: i64) -> Cell {
     if whole == 0 {
         return Cell::Missing;
     }

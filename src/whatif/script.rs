@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use regex::Regex;
 use serde_json::{Value, json};
 
+use super::sent::Sent;
 use crate::message::{Message, ToolCall, Usage, to_json};
 use crate::record::Recording;
 use crate::run::signature;
@@ -98,6 +99,10 @@ pub(super) struct Script {
     /// What came of each call, by its number, where the record says or goes on.
     pub(super) outcomes: Vec<Option<Outcome>>,
     pub(super) repeated: RepeatedCalls,
+    /// Tokens of the tools, of all requests.
+    pub(super) tools_tokens: u64,
+    /// What is sent, where a case asks for that and the record has texts.
+    pub(super) sent: Option<Sent>,
 }
 
 /// A turn.
@@ -109,11 +114,14 @@ pub(super) struct Step {
 
 impl Script {
     pub(super) fn of(recording: &Recording, marks: &Marks) -> Self {
+        let tools = recording.turns.iter().map(|turn| turn.tools_tokens);
         let mut script = Self {
             prompts: Vec::with_capacity(recording.turns.len()),
             steps: Vec::with_capacity(recording.turns.len()),
             outcomes: Vec::new(),
             repeated: RepeatedCalls::default(),
+            tools_tokens: tools.sum(),
+            sent: None,
         };
         let mut row = Row::default();
         let last = recording.turns.last().map(|turn| turn.reply);
@@ -142,6 +150,12 @@ impl Script {
         }
         script.repeated = row.repeated;
         script
+    }
+
+    /// The same with what is needed to say what would have been sent.
+    pub(super) fn with_sent(mut self, recording: &Recording) -> Self {
+        self.sent = Sent::of(recording);
+        self
     }
 
     /// How many calls have an outcome.

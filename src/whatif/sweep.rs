@@ -5,7 +5,7 @@ use super::replay::{Replayed, catalog, replay};
 use super::script::{Marks, RepeatedCalls, Script};
 use super::tally::Tally;
 use crate::pricing::Price;
-use crate::record::Recording;
+use crate::record::{Format, Recording};
 use crate::results::stats::Thousandths;
 use crate::run::RunSettings;
 use crate::tools::{Catalog, CatalogError};
@@ -34,6 +34,8 @@ pub struct RunReplays {
     cases: Vec<Replayed>,
     success: Option<bool>,
     repeated: RepeatedCalls,
+    tools_tokens: u64,
+    has_texts: bool,
 }
 
 /// All recordings under every case.
@@ -47,6 +49,10 @@ pub struct Report {
     pub repeated: RepeatedCalls,
     /// Runs with such.
     pub runs_with_repeats: u64,
+    /// Prompt tokens that are definitions of tools, where the records have them.
+    pub tools_tokens: u64,
+    /// Runs whose records have no texts: what else would have been sent is not known of them.
+    pub without_texts: u64,
 }
 
 /// The cheapest case of some axes that keeps enough.
@@ -83,7 +89,14 @@ impl Sweep {
     /// Replays one recording.
     #[must_use]
     pub fn replay(&self, recording: &Recording) -> RunReplays {
-        let script = Script::of(recording, &self.marks);
+        let mut script = Script::of(recording, &self.marks);
+        let sends_other = |case: &Case| {
+            let axes = case.axes();
+            axes.contains(&Axis::Cache) || axes.contains(&Axis::Context)
+        };
+        if self.cases.iter().any(sends_other) {
+            script = script.with_sent(recording);
+        }
         let under = |case: &Case| {
             let settings = case.apply(self.settings.clone());
             replay(&script, settings, &self.catalog)
@@ -93,6 +106,8 @@ impl Sweep {
             cases: self.cases.iter().map(under).collect(),
             success: recording.success,
             repeated: script.repeated,
+            tools_tokens: script.tools_tokens,
+            has_texts: recording.format != Format::Trace,
         }
     }
 
@@ -105,6 +120,8 @@ impl Sweep {
             cases: self.cases.iter().map(none).collect(),
             repeated: RepeatedCalls::default(),
             runs_with_repeats: 0,
+            tools_tokens: 0,
+            without_texts: 0,
         }
     }
 }
@@ -120,6 +137,8 @@ impl Report {
         sum.calls += run.repeated.calls;
         sum.repeated += run.repeated.repeated;
         sum.in_a_row = sum.in_a_row.max(run.repeated.in_a_row);
+        self.tools_tokens += run.tools_tokens;
+        self.without_texts += u64::from(!run.has_texts);
         self.runs_with_repeats += u64::from(run.repeated.repeated > 0);
     }
 

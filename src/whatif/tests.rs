@@ -40,11 +40,15 @@ fn real(scenario: &str, case: &Case) -> RunState {
     let state = RunState::new("real", settings, world::SYSTEM, world::USER);
     let catalog = Catalog::chapter();
     let mut machine = Machine::new(state, &catalog);
+    let files = match scenario {
+        "reader" => Template::named("service_logs").unwrap(),
+        _ => Template::chapter(),
+    };
     let scenario = Scenario::builtin(scenario).unwrap();
     let harness = Harness {
         provider: &Scripted::new(Arc::new(scenario)),
         catalog: &catalog,
-        workspace: &Workspace::in_memory(&Template::chapter()),
+        workspace: &Workspace::in_memory(&files),
         clock: &VirtualClock::new(),
         signal: &Signal::new(),
     };
@@ -146,6 +150,48 @@ fn a_replay_under_a_policy_is_the_run_under_that_policy() {
             assert_eq!(replayed, run, "{scenario} {setting:?}");
         }
     }
+}
+
+#[test]
+fn a_replay_with_other_messages_sent_is_the_run_that_sends_them() {
+    let policies = [
+        "full",
+        "last_results=1",
+        "last_results=4",
+        "elide_older=2",
+        "summarise_above=6000,keep_turns=2,summary_tokens=120",
+        "summarise_above=300,keep_turns=1,summary_tokens=20",
+    ];
+    let caches = ["openai", "anthropic", "anthropic_1h"];
+    let policies = policies.map(|text| Setting::Context(text.parse().unwrap()));
+    let caches = caches.map(|text| Setting::Cache(text.parse().unwrap()));
+    let crossed = cases(&[policies.to_vec(), caches.to_vec()], true);
+    let alone = cases(&[policies.to_vec(), caches.to_vec()], false);
+    for scenario in ["reader", "runaway", "plan", "parallel"] {
+        let recording = recorded(scenario);
+        for case in crossed.iter().chain(&alone) {
+            let sweep = sweep(vec![case.clone()]);
+            let mut report = sweep.report();
+            report.add(&sweep.replay(&recording));
+            let (run, tally) = (real(scenario, case), report.cases[0].1);
+            assert_eq!(tally.usage, run.usage, "{scenario} {case}");
+            assert_eq!(tally.cost, run.cost, "{scenario} {case}");
+            let cut = report.cases[0].1.changed > 0;
+            let is_edited = run.usage.prompt_tokens != report.recorded.usage.prompt_tokens;
+            assert_eq!(cut, is_edited, "{scenario} {case}");
+        }
+    }
+}
+
+#[test]
+fn a_model_that_needs_what_is_left_out_answers_otherwise_and_the_replay_says_that_it_may() {
+    let setting = Setting::Context("last_results=1".parse().unwrap());
+    let [replayed, run] = both("recover", setting);
+    assert_ne!(replayed, run);
+    let sweep = sweep(cases(&[vec![setting]], false));
+    let mut report = sweep.report();
+    report.add(&sweep.replay(&recorded("recover")));
+    assert_eq!(report.cases[0].1.changed, 1);
 }
 
 proptest! {

@@ -6,7 +6,9 @@
 mod check;
 mod common;
 mod errors;
+mod fit;
 mod gate;
 mod list;
+mod prices;
 mod run;
 mod shards;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loopmeter::event::Metering;
-use loopmeter::message::{FinishReason, Message, to_json};
+use loopmeter::message::{FinishReason, Message, Usage, to_json};
 use loopmeter::provider::wire::{
     ChatRequest, Chunk, Completion, Delivery, ModelList, finish_reason,
 };
@@ -53,7 +53,15 @@ fn assemble(chunks: &[Chunk]) -> Reply {
         message: Some(said),
         finish: finish.as_deref().and_then(finish_reason),
         usage,
-        metering: Metering::reported(usage),
+        metering: Metering::reported(counted(usage)),
+    }
+}
+
+/// What we count of a usage, which is not what a provider's cache did.
+fn counted(usage: Usage) -> Usage {
+    Usage {
+        cached_tokens: None,
+        ..usage
     }
 }
 
@@ -66,7 +74,7 @@ fn whole(body: &str) -> Reply {
         message: Some(choice.message.into()),
         finish: choice.finish_reason.as_deref().and_then(finish_reason),
         usage,
-        metering: Metering::reported(usage),
+        metering: Metering::reported(counted(usage)),
     }
 }
 

@@ -9,28 +9,41 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::signals::interrupted;
 use crate::clock::{Clock, ClockKind, RealClock, Signal, VirtualClock};
 use crate::run::{CheckpointError, Harness, Machine, RunState, StopReason, Watchers, drive};
-use crate::store::{CatalogKind, FileStore, Launch, Record};
+use crate::store::{CatalogKind, Folders, Hold, Launch, Record, Store};
 use crate::tools::{Catalog, Workspace};
 use crate::trace::TraceWriter;
 
 /// How often a request to stop is looked for while the run waits on the real clock.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
 
+/// A store, and the run in it that this process drives.
+#[derive(Clone, Copy)]
+pub(super) struct Held<'a> {
+    store: &'a dyn Store,
+    hold: &'a Hold,
+}
+
+impl<'a> Held<'a> {
+    pub(super) fn new(store: &'a dyn Store, hold: &'a Hold) -> Self {
+        Self { store, hold }
+    }
+}
+
 /// Lets `begin` put the run into its next state, then drives it until it stops, and prints it.
 pub(super) fn to_its_exit(
-    store: &FileStore,
+    held: Held<'_>,
     record: Record,
     printing: &Printing,
     begin: impl FnOnce(&mut Machine<'_>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let Record { launch, run, .. } = record;
+    let Record { launch, run } = record;
     let catalog = catalog(launch.catalog);
     let mut machine = Machine::new(run, &catalog);
     begin(&mut machine)?;
-    let signalled = run_it(store, &launch, &mut machine)?;
+    let signalled = run_it(held, &launch, &mut machine)?;
     let run = machine.into_state();
     if let Some(StopReason::Cancelled { .. }) = &run.interruption {
-        store.clear_stop_request(&run.run_id)?;
+        held.store.folders().clear_stop_request(&run.run_id)?;
     }
     show::summary(&run, printing)?;
     Ok(if signalled { Exit::Stopped } else { Exit::Fine })
@@ -44,10 +57,11 @@ fn catalog(kind: CatalogKind) -> Catalog {
 }
 
 /// Whether a signal of the operating system ended the run.
-fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Result<bool, Failure> {
+fn run_it(held: Held<'_>, launch: &Launch, machine: &mut Machine<'_>) -> Result<bool, Failure> {
+    let folders = held.store.folders();
     let id = machine.state().run_id.clone();
     let provider = model::provider(&launch.model)?;
-    let workspace = Workspace::open_folder(&store.workspace(&id)?)
+    let workspace = Workspace::open_folder(&folders.workspace(&id)?)
         .map_err(|error| Failure::could_not_do(&error))?;
     let clock = clock(launch.clock, machine.state().elapsed);
     let signal = Signal::new();
@@ -58,8 +72,8 @@ fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Resu
         clock: clock.as_ref(),
         signal: &signal,
     };
-    let mut trace = TraceWriter::new(open_trace(store, &id)?);
-    let mut save = |run: &RunState| save(store, launch, run, &signal);
+    let mut trace = TraceWriter::new(open_trace(folders, &id)?);
+    let mut save = |run: &RunState| save(held, launch, run, &signal);
     save(machine.state()).map_err(|error| Failure::could_not_do(&error))?;
     let mut watchers = Watchers::none().observed_by(&mut trace).saved_by(&mut save);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -79,7 +93,7 @@ fn run_it(store: &FileStore, launch: &Launch, machine: &mut Machine<'_>) -> Resu
                         signalled = true;
                         signal.stop(name);
                     }
-                    reason = stop_requested(store, &id), if launch.clock == ClockKind::Real => {
+                    reason = stop_requested(folders, &id), if launch.clock == ClockKind::Real => {
                         signal.stop(&reason);
                     }
                 }
@@ -102,8 +116,8 @@ fn clock(kind: ClockKind, elapsed: Duration) -> Box<dyn Clock> {
     }
 }
 
-fn open_trace(store: &FileStore, id: &str) -> Result<File, Failure> {
-    let path = store.trace(id)?;
+fn open_trace(folders: &Folders, id: &str) -> Result<File, Failure> {
+    let path = folders.trace(id)?;
     let open = || -> io::Result<File> {
         let mut options = OpenOptions::new();
         let mut file = options.create(true).append(true).read(true).open(&path)?;
@@ -126,26 +140,30 @@ fn open_trace(store: &FileStore, id: &str) -> Result<File, Failure> {
 
 /// Saves the run, and obeys a request to stop that somebody has left.
 fn save(
-    store: &FileStore,
+    held: Held<'_>,
     launch: &Launch,
     run: &RunState,
     signal: &Signal,
 ) -> Result<(), CheckpointError> {
-    let saved = store.save(&Record::new(launch.clone(), run.clone()));
+    let record = Record {
+        launch: launch.clone(),
+        run: run.clone(),
+    };
+    let saved = held.store.save(held.hold, &record);
     saved.map_err(|error| CheckpointError(error.into()))?;
-    if let Some(reason) = store.stop_requested(&run.run_id) {
+    if let Some(reason) = held.store.folders().stop_requested(&run.run_id) {
         signal.stop(&reason);
     }
     Ok(())
 }
 
 /// Waits until somebody leaves a request to stop, then until the run has had time to obey.
-async fn stop_requested(store: &FileStore, id: &str) -> String {
+async fn stop_requested(folders: &Folders, id: &str) -> String {
     let (clock, never) = (RealClock::starting_at(Duration::ZERO), Signal::new());
     loop {
         // A private signal that nobody presses: the wait always runs its course.
         let _ = clock.sleep(LOOK_FOR_STOP, &never).await;
-        if let Some(reason) = store.stop_requested(id) {
+        if let Some(reason) = folders.stop_requested(id) {
             return reason;
         }
     }

@@ -3,20 +3,21 @@
 mod drive;
 mod model;
 mod options;
+mod place;
 mod show;
-
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::output;
 use crate::money::PicoUsd;
-use crate::run::StopReason;
-use crate::store::{FileStore, Record};
+use crate::run::{Status, StopReason};
+use crate::store::Record;
 use crate::tools::Workspace;
 
+use drive::Held;
 use options::{Limits, StartArgs};
+use place::Place;
 
 /// `loopmeter agent`.
 #[derive(Debug, Args)]
@@ -41,7 +42,8 @@ enum Verb {
     Cancel(CancelArgs),
     /// Show a run
     Show(ShowArgs),
-    /// List all runs
+    /// List runs
+    #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
 }
 
@@ -51,25 +53,22 @@ Examples:
   loopmeter agent start --scenario runaway --max-turns 50 --max-budget-usd 0.01
   loopmeter agent start --scenario destructive        # stops and waits for `agent approve`
   loopmeter agent start --scenario my-scenario.toml --id mine --clock real --latency-ms 200
+  loopmeter agent start --scenario plan --store sqlite:runs.db
   LLM_BASE_URL=http://127.0.0.1:8080/v1 LLM_MODEL=name loopmeter agent start --stream";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
   loopmeter agent resume r1
-  loopmeter agent resume r1 --max-turns 40      # it had reached its turn cap";
+  loopmeter agent resume r1 --max-turns 40      # it had reached its turn cap
+  loopmeter agent resume r1 --done c2           # it was killed while c2 wrote, and c2 did its work
+  loopmeter agent resume r1 --done c2 --result \"deleted access.log\"
+  loopmeter agent resume r1 --retry c2          # c2 did not do its work: execute it";
 
-#[derive(Debug, Args)]
-struct Place {
-    /// The folder that holds the runs
-    #[arg(long, default_value = ".loopmeter/runs", value_name = "DIR")]
-    dir: PathBuf,
-}
-
-impl Place {
-    fn store(&self) -> FileStore {
-        FileStore::new(&self.dir)
-    }
-}
+const LIST_EXAMPLES: &str = "\
+Examples:
+  loopmeter agent list
+  loopmeter agent list --status interrupted --json
+  loopmeter agent list --store sqlite:runs.db --status running";
 
 #[derive(Debug, Args)]
 struct Printing {
@@ -82,6 +81,15 @@ struct Printing {
 struct ResumeArgs {
     /// The run's id
     id: String,
+    /// Execute a call that was started and whose outcome is unknown
+    #[arg(long, value_name = "CALL", conflicts_with = "done")]
+    retry: Option<String>,
+    /// Take a call that was started and whose outcome is unknown for done
+    #[arg(long, value_name = "CALL")]
+    done: Option<String>,
+    /// What the model reads of the call that is done
+    #[arg(long, value_name = "TEXT", requires = "done")]
+    result: Option<String>,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
@@ -148,6 +156,9 @@ struct ShowArgs {
 
 #[derive(Debug, Args)]
 struct ListArgs {
+    /// Only runs that stand so
+    #[arg(long, value_enum)]
+    status: Option<Status>,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
@@ -169,62 +180,84 @@ pub(super) fn run(args: AgentArgs) -> Result<Exit, Failure> {
 
 fn start(args: &StartArgs) -> Result<Exit, Failure> {
     let (launch, state) = args.prepare()?;
-    let store = args.place.store();
-    let id = store.claim(args.id.as_deref())?;
-    let _hold = store.hold(&id)?;
-    let mut record = Record::new(launch, state);
-    record.run.run_id.clone_from(&id);
+    let store = args.place.store()?;
+    let hold = store.claim(args.id.as_deref())?;
+    let mut record = Record { launch, run: state };
+    hold.id().clone_into(&mut record.run.run_id);
     let template = crate::tools::Template::chapter();
-    Workspace::create_folder(&store.workspace(&id)?, &template)
+    Workspace::create_folder(&store.folders().workspace(hold.id())?, &template)
         .map_err(|error| Failure::could_not_do(&error))?;
-    store.save(&record)?;
+    store.save(&hold, &record)?;
     if !args.printing.json {
-        output::line(format_args!("run {id}: started"))?;
+        output::line(format_args!("run {}: started", hold.id()))?;
     }
-    drive::to_its_exit(&store, record, &args.printing, |_| Ok(()))
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |_| Ok(()),
+    )
 }
 
 fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
-    let _hold = store.hold(&args.id)?;
+    let store = args.place.store()?;
+    let hold = store.hold(&args.id)?;
     let mut record = store.load(&args.id)?;
     args.limits.replace_in(&mut record.run.settings)?;
-    drive::to_its_exit(&store, record, &args.printing, |machine| {
-        machine
-            .take_up()
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |machine| {
+            match (&args.retry, &args.done) {
+                (Some(call), _) => machine.retry(call),
+                (None, Some(call)) => machine.done(call, args.result.as_deref()),
+                (None, None) => machine.take_up(),
+            }
             .map_err(|error| Failure::wrong_input(&error))
-    })
+        },
+    )
 }
 
 fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
-    let _hold = store.hold(&args.id)?;
+    let store = args.place.store()?;
+    let hold = store.hold(&args.id)?;
     let record = store.load(&args.id)?;
     let call = waiting_call(&record, args.call.as_deref())?;
-    drive::to_its_exit(&store, record, &args.printing, |machine| {
-        machine
-            .approve(&call)
-            .map_err(|error| Failure::wrong_input(&error))
-    })
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |machine| {
+            machine
+                .approve(&call)
+                .map_err(|error| Failure::wrong_input(&error))
+        },
+    )
 }
 
 fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
-    let _hold = store.hold(&args.id)?;
+    let store = args.place.store()?;
+    let hold = store.hold(&args.id)?;
     let mut record = store.load(&args.id)?;
     let call = waiting_call(&record, args.call.as_deref())?;
     if let Some(wording) = args.verdict_wording {
         record.run.settings.policy.verdict_wording = wording;
     }
-    drive::to_its_exit(&store, record, &args.printing, |machine| {
-        machine
-            .reject(&call, &args.reason)
-            .map_err(|error| Failure::wrong_input(&error))
-    })
+    drive::to_its_exit(
+        Held::new(store.as_ref(), &hold),
+        record,
+        &args.printing,
+        |machine| {
+            machine
+                .reject(&call, &args.reason)
+                .map_err(|error| Failure::wrong_input(&error))
+        },
+    )
 }
 
 fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
+    let store = args.place.store()?;
     let record = store.load(&args.id)?;
     if !record.run.status.is_resumable() {
         let status = record.run.status.as_str();

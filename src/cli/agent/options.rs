@@ -3,11 +3,13 @@
 use clap::Args;
 
 use super::model::ModelArgs;
-use super::{Place, Printing, parse_usd};
+use super::place::Place;
+use super::{Printing, parse_usd};
 use crate::cli::exit::Failure;
 use crate::cli::output;
+use crate::cli::prices::price;
 use crate::money::PicoUsd;
-use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
+use crate::pricing::{self, CHAPTER_PRICE, Price, PriceError};
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
     ToolErrors, VerdictWording,
@@ -31,6 +33,10 @@ pub(super) struct StartArgs {
     /// What the user asks
     #[arg(long, default_value = world::USER)]
     user: String,
+    /// What bills it: a model of `loopmeter list prices`, such as `openai/gpt-5` [default: the
+    /// endpoint's model where that is listed, else `chapter`]
+    #[arg(long, value_name = "MODEL")]
+    price: Option<String>,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -43,7 +49,10 @@ impl StartArgs {
     /// The launch and the run that has not begun; its id is still to be claimed.
     pub(super) fn prepare(&self) -> Result<(Launch, RunState), Failure> {
         let (model, clock) = self.model.choose()?;
-        let price = price_of(&model)?;
+        let price = match &self.price {
+            Some(name) => price(name)?,
+            None => price_of(&model)?,
+        };
         let mut settings = RunSettings::new(price).with_policy(self.policies.policy());
         settings.stop.push(StopCondition::MaxTurns {
             turns: DEFAULT_MAX_TURNS,
@@ -68,19 +77,19 @@ impl StartArgs {
 /// The price of a token. A model that is in no list is computed at the chapter's price, and that
 /// is said.
 fn price_of(model: &Model) -> Result<Price, Failure> {
-    let prices = PriceList::builtin()?;
     if let Model::Endpoint { model, .. } = model {
-        if let Some(price) = prices.get(model) {
-            return Ok(price.clone());
+        match pricing::find(model) {
+            Ok(price) => return Ok(price),
+            Err(PriceError::Unknown { .. }) => output::note(format_args!(
+                "note: no price is known for model {model:?}; costs are at the price \
+                 {CHAPTER_PRICE:?}, or name another by --price"
+            )),
+            Err(error) => output::note(format_args!(
+                "note: {error}; costs are at the price {CHAPTER_PRICE:?}, or name another by --price"
+            )),
         }
-        output::note(format_args!(
-            "note: no price is known for model {model:?}; costs are at the price {CHAPTER_PRICE:?}"
-        ));
     }
-    prices
-        .get(CHAPTER_PRICE)
-        .cloned()
-        .ok_or_else(|| Failure::WrongInput(format!("no price {CHAPTER_PRICE:?} in the price list")))
+    price(CHAPTER_PRICE)
 }
 
 /// Limits; those that are given replace those that the run had.

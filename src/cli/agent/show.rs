@@ -6,16 +6,19 @@ use serde_json::value::RawValue;
 use super::{ListArgs, Printing, ShowArgs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output;
+use crate::cli::prices::{in_words, origin};
 use crate::message::{Message, Usage, to_json};
 use crate::money::PicoUsd;
+use crate::pricing::CHAPTER_PRICE;
 use crate::run::{RunState, StopReason};
+use crate::store::Filter;
 
 /// `loopmeter agent show`.
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
+    let store = args.place.store()?;
     let record = store.load(&args.id)?;
     if args.trace {
-        let path = store.trace(&args.id)?;
+        let path = store.folders().trace(&args.id)?;
         let trace = std::fs::read_to_string(&path).map_err(|error| {
             Failure::CouldNotDo(format!("cannot read {}: {error}", path.display()))
         })?;
@@ -33,10 +36,13 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 
 /// `loopmeter agent list`.
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let store = args.place.store();
+    let store = args.place.store()?;
     let mut runs = Vec::new();
-    for id in store.ids()? {
-        match store.load(&id) {
+    let filter = Filter {
+        status: args.status,
+    };
+    for found in store.find(filter)? {
+        match found.record {
             Ok(record) => runs.push(record.run),
             Err(error) => output::note(format_args!("{error}")),
         }
@@ -47,7 +53,10 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     if runs.is_empty() {
-        output::note("no runs yet: start one with `loopmeter agent start --scenario plan`");
+        output::note(match args.status {
+            None => "no runs yet: start one with `loopmeter agent start --scenario plan`",
+            Some(_) => "no run stands so",
+        });
     }
     for run in runs {
         let (id, status, turns) = (&run.run_id, run.status.as_str(), run.turns);
@@ -75,6 +84,10 @@ pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure
         "  turns={} tools={} in={} out={} cost=${}",
         run.turns, run.tool_runs, run.usage.prompt_tokens, run.usage.completion_tokens, run.cost
     ))?;
+    if let Some(price) = Some(&run.settings.price).filter(|price| price.name != CHAPTER_PRICE) {
+        let (name, words, origin) = (&price.name, in_words(price), origin(price));
+        output::line(format_args!("  price {name}: {words}; {origin}"))?;
+    }
     if run.attempts > 0 {
         output::line(format_args!("  {}", wire(run)))?;
     }
@@ -115,6 +128,16 @@ fn why(run: &RunState) -> String {
             format!(" / repeated_call: {tool_name}({args}) {k} times in a row")
         }
         Some(StopReason::Custom { name }) => format!(" / custom: {name}"),
+        Some(StopReason::UnknownOutcome {
+            call_id,
+            tool_name,
+            args,
+        }) => {
+            let args = to_json(args);
+            format!(
+                " / unknown_outcome: {call_id} = {tool_name}({args}) was started and never confirmed"
+            )
+        }
         Some(other) => format!(" / {}", other.as_str()),
         None => String::new(),
     };
@@ -131,6 +154,9 @@ fn next_step(run: &RunState) -> Option<String> {
     match &run.interruption {
         Some(StopReason::Approval { .. }) => Some(format!(
             "loopmeter agent approve {id}, or loopmeter agent reject {id} --reason \"…\""
+        )),
+        Some(StopReason::UnknownOutcome { call_id, .. }) => Some(format!(
+            "look whether it was done, then loopmeter agent resume {id} --done {call_id}, or --retry {call_id}"
         )),
         Some(StopReason::MaxTurns) => {
             let more = run.turns.saturating_mul(2);
@@ -205,6 +231,9 @@ struct Shown<'a> {
     counted_completion_tokens: u64,
     cost_usd: Option<Box<RawValue>>,
     tree_cost_usd: Option<Box<RawValue>>,
+    price: &'a str,
+    price_source: &'a str,
+    price_date: &'a str,
     wall_ms: u64,
     messages: &'a [Message],
 }
@@ -227,6 +256,9 @@ impl<'a> Shown<'a> {
             counted_completion_tokens: run.counted.completion_tokens,
             cost_usd: dollars(run.cost),
             tree_cost_usd: dollars(run.tree_cost()),
+            price: &run.settings.price.name,
+            price_source: &run.settings.price.source,
+            price_date: &run.settings.price.date,
             wall_ms: u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX),
             messages: &run.messages,
         }

@@ -14,14 +14,14 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::output;
+use super::prices::price;
 use super::signals::interrupted;
 use crate::clock::Signal;
-use crate::document::suggest;
 use crate::meter::{
     Bounds, CommandEnd, Input, Invoice, Launch, LaunchError, Metered, cell_columns, cell_values,
     script, turn_columns, turn_values,
 };
-use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
+use crate::pricing::{CHAPTER_PRICE, Price};
 use crate::results::RowSet;
 use crate::scenario::{Fault, Pace, parse_limit};
 use crate::server::{Config, Library, MODEL_PREFIX, Script, TurnIndex};
@@ -50,8 +50,8 @@ pub(super) struct MeterArgs {
     /// How many requests it may make before it is ended
     #[arg(long, value_name = "N", default_value_t = Bounds::default().requests)]
     max_requests: u64,
-    /// The entry of the price list that bills it
-    #[arg(long, value_name = "NAME", default_value = CHAPTER_PRICE)]
+    /// What bills it: a model of `loopmeter list prices`, such as `openai/gpt-5`
+    #[arg(long, value_name = "MODEL", default_value = CHAPTER_PRICE)]
     price: String,
     /// Print the bill as JSON
     #[arg(long, conflicts_with = "csv")]
@@ -81,6 +81,7 @@ Examples:
   loopmeter meter -- python agent.py                      # one tool call and an answer
   loopmeter meter --scenario any-runaway -- node agent.js # does it ever stop, and at what price?
   loopmeter meter --scenario recover --json -- ./agent    # a scenario for tools that you know
+  loopmeter meter --price openai/gpt-5 -- python agent.py # at what a model costs
   loopmeter meter --fault turn=0,first=2,kind=429,retry_after_ms=50 -- python agent.py
 
 The command finds the endpoint in its environment, and needs no key and no network:
@@ -186,20 +187,6 @@ pub(super) fn no_proxy() -> Vec<(String, String)> {
         (!value.is_empty()).then(|| (name.to_owned(), format!("{value},127.0.0.1,localhost")))
     });
     known.collect()
-}
-
-/// The price of that name.
-pub(super) fn price(name: &str) -> Result<Price, Failure> {
-    let prices = PriceList::builtin()?;
-    prices.get(name).cloned().ok_or_else(|| {
-        let known: Vec<_> = prices
-            .all()
-            .iter()
-            .map(|price| price.name.as_str())
-            .collect();
-        let help = suggest(name, "prices", &known).unwrap_or_default();
-        Failure::WrongInput(format!("no price {name:?}; {help}"))
-    })
 }
 
 /// What our caller is told of the command's end.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Bill;
 use crate::cli::output::counted;
+use crate::cli::prices;
 use crate::meter::{Ended, Failure, Invoice, Turn};
-use crate::money::PicoUsd;
 use crate::server::{Channel, Oddity, SeenResult};
 
 /// The bill: what came of it in a line, a table of the turns, the sums, and what stood out.
@@ -119,7 +119,6 @@ fn sums(bill: &Bill<'_>) -> String {
     let per_turn = time
         .harness_per_gap()
         .map(|span| format!(" ({} a turn)", ms(span)));
-    let million = |per_token: PicoUsd| per_token * 1_000_000;
     let lines = [
         (
             "requests",
@@ -141,13 +140,13 @@ fn sums(bill: &Bill<'_>) -> String {
         (
             "cost",
             format!(
-                "${} at {}: ${} in, ${} out per million tokens",
+                "${} at {}: {}",
                 invoice.cost,
                 bill.price.name,
-                million(bill.price.input),
-                million(bill.price.output)
+                prices::in_words(bill.price)
             ),
         ),
+        ("price", prices::origin(bill.price)),
         (
             "tool calls",
             format!(

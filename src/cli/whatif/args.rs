@@ -6,11 +6,13 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::super::exit::Failure;
+use crate::files::is_same_file;
 use crate::money::PicoUsd;
-use crate::pricing::{CHAPTER_PRICE, Price};
+use crate::pricing::{CHAPTER_PRICE, CacheTerms, Price};
 use crate::record::{Format, SuccessMark};
 use crate::report::plot::PlotFormat;
 use crate::results::stats::Thousandths;
+use crate::run::context::ContextPolicy;
 use crate::run::policy::{BudgetCheck, Dedupe};
 use crate::whatif::{Marks, PERMANENT, Setting, Sweep, cases};
 
@@ -55,6 +57,14 @@ pub(in super::super) struct WhatifArgs {
     #[arg(long, value_name = "REGEX", num_args = 0..=1, require_equals = true,
           default_missing_value = PERMANENT)]
     permanent_error_stop: Option<String>,
+    /// A provider that caches prompts: `openai`, `anthropic`, `anthropic_1h`, or parts such as
+    /// `min_tokens=1024/block_tokens=128/read_percent=50`
+    #[arg(long, value_name = "TERMS", value_delimiter = ',')]
+    cache: Vec<CacheTerms>,
+    /// What of the transcript is sent: `last_results=K`, `elide_older=TURNS` or
+    /// `summarise_above=TOKENS,keep_turns=K,summary_tokens=N`; may be given several times
+    #[arg(long, value_name = "POLICY")]
+    context: Vec<ContextPolicy>,
     /// Every combination of the axes, and not each of them alone
     #[arg(long)]
     cross: bool,
@@ -82,6 +92,7 @@ Examples:
   loopmeter whatif --budget 0.05,0.10,0.20 --plot frontier.svg ~/.claude/projects
   loopmeter whatif --budget 0.10 --budget-check reserve --max-completion-tokens 4096 runs/
   loopmeter whatif --max-turns 10,20 --repeated-call-stop 3 --cross --json trajectories/
+  loopmeter whatif --cache openai,anthropic --context last_results=3 --cross runs.jsonl
   loopmeter whatif --success info.exit_status=Submitted --max-turns 20..60 *.traj.json
 
 Formats: chat completions (one conversation a line, or one request and its response), the traces
@@ -91,6 +102,11 @@ SWE-agent. Of a folder, every .jsonl, .json and .traj file in it is read, howeve
 Every run is replayed as it was recorded, and stops where the limit would have stopped it. Up to
 there the figures are exact. What the model would have said after that, nobody knows, and nothing
 is made up: a run that ends early counts as lost.
+
+A cache and a context policy change what is sent and what it costs, and that is exact; the
+replies stay as they were, though the model might have answered otherwise. No record says when a
+request was made, so a cache is taken not to expire, and a summary is taken to be as long as it
+may be.
 
 A piece that cannot be read is named on standard error and left out.
 
@@ -179,6 +195,22 @@ impl WhatifArgs {
         self.max_completion_tokens.filter(|_| reserves)
     }
 
+    /// Refuses to write over what is read, by whatever path it is named.
+    pub(super) fn spare_inputs(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        let plot = self.plot.as_ref().map(|plot| ("--plot", &plot.path));
+        let csv = self.csv.as_ref().map(|path| ("--csv", path));
+        for (option, path) in plot.into_iter().chain(csv) {
+            if let Some(file) = files.iter().find(|file| is_same_file(file, path)) {
+                return Err(Failure::WrongInput(format!(
+                    "{option} {} would write over the record {}: name another file",
+                    path.display(),
+                    file.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// What the runs are replayed under.
     pub(super) fn sweep(&self, price: &Price) -> Result<Sweep, Failure> {
         let wrong = |what: &str| Err(Failure::WrongInput(what.to_owned()));
@@ -246,6 +278,8 @@ impl WhatifArgs {
                 .collect(),
             self.dedupe.iter().copied().map(Setting::Dedupe).collect(),
             stop.map(|_| Setting::PermanentErrorStop).collect(),
+            self.cache.iter().copied().map(Setting::Cache).collect(),
+            self.context.iter().copied().map(Setting::Context).collect(),
         ]
     }
 }

@@ -35,6 +35,8 @@ struct Shown {
     marked_runs: u64,
     successes: Option<u64>,
     calls: Calls,
+    tools_tokens: Option<u64>,
+    runs_without_texts: u64,
     settings: Vec<Object>,
     keep_percent: Raw,
     cheapest: Vec<Object>,
@@ -44,6 +46,7 @@ struct Shown {
 #[derive(Serialize)]
 struct Read {
     files: u64,
+    unreadable: u64,
     bytes: u64,
     skipped: u64,
     duplicates: u64,
@@ -82,10 +85,11 @@ pub(super) fn of(answer: &Answer<'_>) -> String {
         .into_iter()
         .filter(|(name, ..)| RECORDED.contains(name));
     let oddities = imported.oddities.iter();
-    let sum = report.recorded;
+    let (sum, formats) = (report.recorded, imported.formats.iter());
     to_json(&Shown {
         read: Read {
             files: imported.files,
+            unreadable: answer.unreadable,
             bytes: imported.bytes,
             skipped: imported.skipped,
             duplicates: imported.duplicates,
@@ -101,7 +105,9 @@ pub(super) fn of(answer: &Answer<'_>) -> String {
             date: answer.price.date.clone(),
         },
         recorded: object(recorded),
-        reported: imported.formats.iter().map(reported).collect(),
+        reported: formats
+            .map(|(format, of)| reported(format, of, answer))
+            .collect(),
         marked_runs: sum.marked,
         successes: (sum.marked > 0).then_some(sum.successes),
         calls: Calls {
@@ -110,6 +116,8 @@ pub(super) fn of(answer: &Answer<'_>) -> String {
             runs_with_repeats: report.runs_with_repeats,
             most_in_a_row: report.repeated.in_a_row,
         },
+        tools_tokens: (report.tools_tokens > 0).then_some(report.tools_tokens),
+        runs_without_texts: report.without_texts,
         settings: settings(answer),
         keep_percent: keep(answer),
         cheapest: report.cheapest(answer.keep).iter().map(cheapest).collect(),
@@ -127,7 +135,7 @@ fn settings(answer: &Answer<'_>) -> Vec<Object> {
 }
 
 /// What the records of a format say themselves, beside what is counted.
-fn reported((format, of): (&Format, &OfFormat)) -> Object {
+fn reported(format: &Format, of: &OfFormat, answer: &Answer<'_>) -> Object {
     let or_null = |number: Option<u64>| number.map_or_else(null, raw);
     let reported = &of.reported;
     Object(vec![
@@ -138,6 +146,10 @@ fn reported((format, of): (&Format, &OfFormat)) -> Object {
         (
             "counted_completion_tokens",
             raw(of.counted.completion_tokens),
+        ),
+        (
+            "counted_cost_usd",
+            answer.costs.get(format).map_or_else(null, raw),
         ),
         ("reporting_runs", raw(of.reporting)),
         ("turns", or_null(reported.turns)),

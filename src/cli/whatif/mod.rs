@@ -5,6 +5,7 @@ mod json;
 mod picture;
 mod text;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -15,8 +16,9 @@ pub(super) use args::{EXAMPLES, WhatifArgs};
 use super::exit::{Exit, Failure};
 use super::output::{self, counted};
 use super::signals::Interrupt;
+use crate::money::PicoUsd;
 use crate::pricing::Price;
-use crate::record::{Import, ImportError, Imported, Seen, Skipped, record_files};
+use crate::record::{Format, Import, ImportError, Imported, Seen, Skipped, record_files};
 use crate::results::stats::Thousandths;
 use crate::results::{Column, CsvFile, WriteError};
 use crate::whatif::{Report, Sweep, of_case};
@@ -24,10 +26,17 @@ use crate::whatif::{Report, Sweep, of_case};
 /// So many pieces that could not be read are named; the others are counted.
 const NAMED: u64 = 20;
 
+/// Dollars by format.
+type Costs = BTreeMap<Format, PicoUsd>;
+
 /// Everything that is printed.
 struct Answer<'a> {
     imported: &'a Imported,
+    /// Files of folders that cannot be read.
+    unreadable: u64,
     report: &'a Report,
+    /// What the counted runs of each format cost, request by request.
+    costs: &'a Costs,
     price: &'a Price,
     keep: Thousandths,
     /// The assumption of budgets that reserve.
@@ -36,17 +45,20 @@ struct Answer<'a> {
 
 /// Reads the records, replays them and prints what came of it.
 pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
-    let price = super::meter::price(&args.price)?;
+    let price = super::prices::price(&args.price)?;
     let sweep = args.sweep(&price)?;
-    let files = record_files(&args.files).map_err(|(path, error)| {
-        Failure::CouldNotDo(format!("{}: cannot be read: {error}", path.display()))
-    })?;
+    let found = record_files(&args.files);
+    let found = found.map_err(|error| Failure::CouldNotDo(error.to_string()))?;
+    args.spare_inputs(&found.files)?;
+    for unreadable in &found.unreadable {
+        output::note(format_args!("{unreadable}; left out"));
+    }
     let import = Import {
-        files,
+        files: found.files,
         format: args.from,
         success: args.success.clone().unwrap_or_default(),
     };
-    let (imported, report) = read(&import, &sweep)?;
+    let (imported, report, costs) = read(&import, (&sweep, &price))?;
     if report.recorded.runs == 0 {
         let files = counted(imported.files, "file");
         return Err(Failure::WrongInput(format!(
@@ -55,7 +67,9 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
     }
     let answer = Answer {
         imported: &imported,
+        unreadable: found.unreadable.len() as u64,
         report: &report,
+        costs: &costs,
         price: &price,
         keep: args.keep.0,
         max_completion_tokens: args.reserved(),
@@ -75,7 +89,10 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
 }
 
 /// Replays every record as it is read.
-fn read(import: &Import, sweep: &Sweep) -> Result<(Imported, Report), Failure> {
+pub(super) fn read(
+    import: &Import,
+    (sweep, price): (&Sweep, &Price),
+) -> Result<(Imported, Report, Costs), Failure> {
     let interrupt = Interrupt::listen();
     let bar = bar(import);
     let mut skipped = 0;
@@ -95,18 +112,24 @@ fn read(import: &Import, sweep: &Sweep) -> Result<(Imported, Report), Failure> {
             ControlFlow::Continue(())
         }
     };
-    let mut report = sweep.report();
+    let (mut report, mut costs) = (sweep.report(), Costs::new());
     let imported = import.each(
         &mut watch,
-        |recording| sweep.replay(&recording),
-        |run| report.add(&run),
+        |recording| {
+            let cost = recording.cost(price);
+            (recording.format, cost, sweep.replay(&recording))
+        },
+        |(format, cost, run)| {
+            *costs.entry(format).or_default() += cost;
+            report.add(&run);
+        },
     );
     bar.finish_and_clear();
     if skipped > NAMED {
         output::note(format_args!("… and {} more left out", skipped - NAMED));
     }
     match imported {
-        Ok(imported) => Ok((imported, report)),
+        Ok(imported) => Ok((imported, report, costs)),
         Err(ImportError::Stopped) => Err(Failure::Stopped),
         Err(error) => Err(Failure::could_not_do(&error)),
     }

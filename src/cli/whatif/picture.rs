@@ -4,7 +4,7 @@ use super::args::PlotFile;
 use super::{Answer, Failure};
 use crate::files::write_file;
 use crate::report::Locale;
-use crate::report::plot::{Frontier, FrontierLine};
+use crate::report::plot::{Frontier, FrontierLine, Joined};
 use crate::results::Cell;
 use crate::whatif::{Axis, Case, Setting, Tally};
 
@@ -47,7 +47,9 @@ fn frontier(answer: &Answer<'_>) -> Frontier {
         0 => "runs that do not end early, %",
         _ => "successes kept, %",
     };
+    let keep = super::text::percent(answer.keep);
     Frontier {
+        choice: format!("the cheapest that keeps {keep} % of the successes"),
         title: format!("{runs} recorded runs: what limits cost, and what they keep"),
         spent: "cost of all runs, $".to_owned(),
         kept: kept.to_owned(),
@@ -59,9 +61,17 @@ fn frontier(answer: &Answer<'_>) -> Frontier {
 
 fn line(case: &Case, chosen: Option<(&Case, &Tally)>) -> FrontierLine {
     let words: Vec<&str> = case.axes().into_iter().map(Axis::words).collect();
+    let name = words.join(" with ");
     FrontierLine {
-        name: words.join(" with "),
+        name: match words.as_slice() {
+            [_] => name,
+            _ => format!("{name}; the line joins the best"),
+        },
         points: Vec::new(),
+        joined: match case.settings() {
+            [_] => Joined::All,
+            _ => Joined::Best,
+        },
         chosen: chosen.map(|(case, tally)| (point(tally), label(case))),
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::Answer;
 use crate::cli::output::counted;
+use crate::cli::prices::{in_words, origin};
 use crate::record::{Format, OfFormat};
 use crate::results::Cell;
 use crate::results::stats::Thousandths;
@@ -35,6 +36,10 @@ fn read(answer: &Answer<'_>) -> String {
     let imported = answer.imported;
     let runs = counted(answer.report.recorded.runs, "recorded run");
     let mut text = format!("{runs} in {}", counted(imported.files, "file"));
+    if answer.unreadable > 0 {
+        let files = counted(answer.unreadable, "file");
+        let _ = write!(text, ", {files} that cannot be read");
+    }
     if imported.skipped > 0 {
         let _ = write!(text, ", {} left out", counted(imported.skipped, "piece"));
     }
@@ -76,7 +81,7 @@ fn record(format: Format, of: &OfFormat, answer: &Answer<'_>) -> [Vec<String>; 2
     let or_empty =
         |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     let reported = &of.reported;
-    let cost = answer.price.cost(&of.counted);
+    let cost = answer.costs.get(&format).copied().unwrap_or_default();
     let cost_reported = reported
         .cost
         .map_or_else(String::new, |cost| format!("${cost}"));
@@ -107,21 +112,33 @@ fn record(format: Format, of: &OfFormat, answer: &Answer<'_>) -> [Vec<String>; 2
 fn marks(answer: &Answer<'_>) -> String {
     let (sum, calls) = (&answer.report.recorded, answer.report.repeated);
     let price = answer.price;
-    let million = |per_token: crate::money::PicoUsd| per_token * 1_000_000;
     let successes = match sum.marked {
         0 => "no record says which runs did what they were for; --success KEY names what does"
             .to_owned(),
         marked => format!("{} of {marked} runs that say so", sum.successes),
     };
+    let tools = match answer.report.tools_tokens {
+        0 => String::new(),
+        tools => format!(
+            "tools      {tools} tokens of the prompts define tools, {} of all\n",
+            share(tools, sum.usage.prompt_tokens)
+        ),
+    };
+    let mut formats = answer.imported.formats.values();
+    let is_cached = |of: &OfFormat| of.reported.cached_tokens.is_some_and(|tokens| tokens > 0);
+    let discount = match formats.any(is_cached) {
+        true => {
+            "           cached tokens are reported; what is counted is billed without their discount\n"
+        }
+        false => "",
+    };
     format!(
-        "\nprice      {}: ${} in, ${} out per million tokens ({}, {})\n\
+        "\nprice      {}: {} ({})\n{discount}\
          successes  {successes}\n\
-         calls      {}, {} of them made before in the same run, in {}; {} in a row at most\n",
+         calls      {}, {} of them made before in the same run, in {}; {} in a row at most\n{tools}",
         price.name,
-        million(price.input),
-        million(price.output),
-        price.source,
-        price.date,
+        in_words(price),
+        origin(price),
         calls.calls,
         calls.repeated,
         counted(answer.report.runs_with_repeats, "run"),
@@ -129,10 +146,18 @@ fn marks(answer: &Answer<'_>) -> String {
     )
 }
 
+/// `12.5 %`
+fn share(part: u64, whole: u64) -> String {
+    let thousandths = u128::from(part) * 1_000 / u128::from(whole.max(1));
+    let thousandths = Thousandths::try_from(thousandths).unwrap_or(Thousandths::MAX);
+    format!("{} %", percent(thousandths))
+}
+
 /// The columns of the table, with their headings.
-const COLUMNS: [(&str, &str); 10] = [
+const COLUMNS: [(&str, &str); 11] = [
     ("turns", "turns"),
     ("prompt_tokens", "prompt"),
+    ("cached_tokens", "cached"),
     ("completion_tokens", "completion"),
     ("cost_usd", "cost"),
     ("saved_percent", "saved %"),
@@ -144,13 +169,27 @@ const COLUMNS: [(&str, &str); 10] = [
 ];
 
 fn settings(answer: &Answer<'_>) -> String {
-    let headings = std::iter::once("setting").chain(COLUMNS.map(|(_, heading)| heading));
+    let columns: Vec<_> = columns(answer).collect();
+    let headings = std::iter::once("setting").chain(columns.iter().map(|(_, heading)| *heading));
     let mut rows: Vec<Vec<String>> = vec![headings.map(str::to_owned).collect()];
     rows.push(setting(answer, None, &answer.report.recorded));
     for (case, tally) in &answer.report.cases {
         rows.push(setting(answer, Some(case), tally));
     }
     format!("\n{}", table(&rows))
+}
+
+/// The columns that the answer has something to say in.
+fn columns(answer: &Answer<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let caches = varies(answer, Axis::Cache);
+    COLUMNS
+        .into_iter()
+        .filter(move |(name, _)| caches || *name != "cached_tokens")
+}
+
+fn varies(answer: &Answer<'_>, axis: Axis) -> bool {
+    let mut cases = answer.report.cases.iter();
+    cases.any(|(case, _)| case.axes().contains(&axis))
 }
 
 fn setting(answer: &Answer<'_>, case: Option<&Case>, tally: &Tally) -> Vec<String> {
@@ -170,7 +209,7 @@ fn setting(answer: &Answer<'_>, case: Option<&Case>, tally: &Tally) -> Vec<Strin
         ),
     };
     let name = case.map_or_else(|| "as recorded".to_owned(), ToString::to_string);
-    let columns = COLUMNS.iter().map(|(name, _)| shown(name));
+    let columns = columns(answer).map(|(name, _)| shown(name));
     std::iter::once(name).chain(columns).collect()
 }
 
@@ -214,6 +253,23 @@ fn caveats(answer: &Answer<'_>) -> String {
             text,
             "budgets that reserve assume that no reply may have more than {tokens} tokens: no \
              record says so"
+        );
+    }
+    if varies(answer, Axis::Cache) {
+        text.push_str("caches are taken not to expire: no record says when a request was made\n");
+    }
+    if varies(answer, Axis::Context) {
+        text.push_str(
+            "what a context policy sends is exact, summaries at the length that they may have; the \
+             replies are the recorded ones, though the model might have answered otherwise\n",
+        );
+    }
+    let without = answer.report.without_texts;
+    if without > 0 && (varies(answer, Axis::Cache) || varies(answer, Axis::Context)) {
+        let _ = writeln!(
+            text,
+            "{} without texts: sent and billed as recorded, under every cache and policy",
+            counted(without, "run")
         );
     }
     let changed = answer

@@ -11,13 +11,15 @@ use crate::experiment::seam::{Seam, Transport};
 use crate::experiment::settings::Settings;
 use crate::experiment::sweep::Shape;
 use crate::experiment::{Cell, Experiment};
-use crate::money::PicoUsd;
-use crate::pricing::{CHAPTER_PRICE, Price};
+use crate::message::to_json;
+use crate::pricing::{CHAPTER_PRICE, CacheTerms, Rates};
 use crate::results::digest::short_digest;
+use crate::run::context::LEFT_OUT;
 use crate::run::{GENERIC_TOOL_ERROR, declined, worded};
+use crate::scenario::{ask_for_summary, scripted_summary, summary_message};
 use crate::server::Script;
-use crate::tools::{Catalog, FileError, FileProblem, Template};
-use crate::world::{SYSTEM, USER};
+use crate::tools::{Catalog, FileError, FileProblem, Template, filler_tools};
+use crate::world::{SYSTEM, USER, with_rules};
 
 /// How many cells are asked for their tools; the combinations that matter are fewer.
 const MOST_CATALOGS: usize = 64;
@@ -25,6 +27,9 @@ const MOST_CATALOGS: usize = 64;
 const MOST_FILES: usize = 32;
 /// What a catalog depends on.
 const OF_TOOLS: [&str; 3] = ["tools", "descriptions", "idempotency_keys"];
+/// The most made-up tools and rules that a cell can have.
+const MOST_FILLERS: u32 = 200;
+const MOST_RULES: u32 = 1_000;
 /// What the file reads from the rows.
 const READOUT: [&str; 3] = ["summary", "table", "fit"];
 
@@ -41,6 +46,7 @@ impl Experiment {
             self.add_tools(&mut inputs);
             self.add_worlds(&mut inputs);
             add_words(&mut inputs);
+            self.add_levers(&mut inputs);
         }
         self.add_prices(&mut inputs);
         for part in READOUT {
@@ -146,6 +152,8 @@ impl Experiment {
             };
             let settings = Settings {
                 transport: Transport::InProcess,
+                // Their definitions are told by a digest of all that there are.
+                filler_tools: 0,
                 ..settings
             };
             let Ok(catalog) = self.resources.catalog(&settings, &seam) else {
@@ -176,6 +184,35 @@ impl Experiment {
         }
     }
 
+    /// What is made up or worded for settings that few experiments have.
+    fn add_levers(&self, inputs: &mut Inputs) {
+        if self.sweep.mentions("filler_tools") {
+            let tools = filler_tools(MOST_FILLERS);
+            let tools: Vec<_> = tools.iter().map(|tool| tool.definition()).collect();
+            add_digest(inputs, "filler_tools", &to_json(&tools));
+        }
+        if self.sweep.mentions("filler_rules") {
+            add_digest(inputs, "filler_rules", &with_rules("", MOST_RULES));
+        }
+        if self.sweep.mentions("context") {
+            inputs.add("words.left_out", LEFT_OUT);
+            let ask = to_json(&[
+                ask_for_summary(0),
+                summary_message(0, &scripted_summary(100)),
+            ]);
+            add_digest(inputs, "words.summary", &ask);
+        }
+        for name in self.sweep.values_of("cache") {
+            let named = name
+                .as_str()
+                .and_then(|name| Some((name, CacheTerms::named(name)?)));
+            if let Some((name, terms)) = named {
+                let terms = serde_json::to_value(terms).unwrap_or_default();
+                inputs.add(format!("cache.{name}"), terms);
+            }
+        }
+    }
+
     fn add_worlds(&self, inputs: &mut Inputs) {
         if self.leaves_open("workspace") {
             add_world(inputs, "", &Template::chapter());
@@ -196,21 +233,30 @@ impl Experiment {
         let prices = names
             .into_iter()
             .filter_map(|name| self.resources.prices.get(name));
-        for Price {
-            name,
-            input,
-            output,
-            ..
-        } in prices
-        {
-            let per_million = |token: PicoUsd| (token * 1_000_000).to_shortest();
-            let told = json!({
-                "input_usd_per_million": per_million(*input),
-                "output_usd_per_million": per_million(*output),
-            });
-            inputs.add(format!("price.{name}"), told);
+        for price in prices {
+            let mut told = rates(&price.rates);
+            for tier in &price.tiers {
+                let above = format!("above_{}_prompt_tokens", tier.above_prompt_tokens);
+                told.insert(above, rates(&tier.rates).into());
+            }
+            inputs.add(format!("price.{}", price.name), Value::Object(told));
         }
     }
+}
+
+/// What a million tokens of each kind cost; kinds that have no price of their own are left out.
+fn rates(rates: &Rates) -> Map<String, Value> {
+    let kinds = [
+        ("input_usd_per_million", Some(rates.input)),
+        ("cached_read_usd_per_million", rates.cached_read),
+        ("cache_write_usd_per_million", rates.cache_write),
+        ("output_usd_per_million", Some(rates.output)),
+    ];
+    let known = kinds.into_iter().filter_map(|(kind, price)| {
+        let million = price? * 1_000_000;
+        Some((kind.to_owned(), million.to_shortest().into()))
+    });
+    known.collect()
 }
 
 /// The settings whose default decides what a run does.

@@ -303,6 +303,13 @@ pub struct PromptDetails {
     /// What the provider had cached.
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub cached_tokens: Option<u64>,
+    /// What the provider put into its cache; no key where it does not say.
+    #[serde(
+        default,
+        deserialize_with = "lenient::or_default",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_write_tokens: Option<u64>,
 }
 
 /// Parts of what was written.
@@ -318,21 +325,25 @@ pub struct CompletionDetails {
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 
 impl WireUsage {
-    /// The usage; none where the tokens sent or those written are missing or cannot be. Details
-    /// that the endpoint does not give are nothing; a part is never more than its whole.
+    /// The usage; none where the tokens sent or those written are missing or cannot be. Reasoning
+    /// that the endpoint does not give is nothing; a part is never more than its whole.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         let credible = |tokens: Option<u64>| tokens.filter(|tokens| *tokens <= MOST_TOKENS);
         let prompt_tokens = credible(self.prompt_tokens)?;
         let completion_tokens = credible(self.completion_tokens)?;
-        let cached = self.prompt_tokens_details.and_then(|d| d.cached_tokens);
+        let details = self.prompt_tokens_details.unwrap_or_default();
+        let cached = details.cached_tokens.map(|part| part.min(prompt_tokens));
+        let uncached = prompt_tokens - cached.unwrap_or(0);
+        let cache_write = details.cache_write_tokens.map(|part| part.min(uncached));
         let reasoning = self
             .completion_tokens_details
             .and_then(|details| details.reasoning_tokens);
         Some(Usage {
             prompt_tokens,
             completion_tokens,
-            cached_tokens: cached.unwrap_or(0).min(prompt_tokens),
+            cached_tokens: cached,
+            cache_write_tokens: cache_write,
             reasoning_tokens: reasoning.unwrap_or(0).min(completion_tokens),
         })
     }
@@ -345,7 +356,8 @@ impl From<Usage> for WireUsage {
             completion_tokens: Some(usage.completion_tokens),
             total_tokens: Some(usage.total_tokens()),
             prompt_tokens_details: Some(PromptDetails {
-                cached_tokens: Some(usage.cached_tokens),
+                cached_tokens: Some(usage.cached_tokens.unwrap_or(0)),
+                cache_write_tokens: usage.cache_write_tokens,
             }),
             completion_tokens_details: Some(CompletionDetails {
                 reasoning_tokens: Some(usage.reasoning_tokens),
@@ -445,7 +457,7 @@ mod tests {
             "prompt_tokens_details":{"cached_tokens":9},
             "completion_tokens_details":{"reasoning_tokens":3}}"#;
         let usage = usage(text).unwrap();
-        assert_eq!((usage.cached_tokens, usage.reasoning_tokens), (5, 2));
+        assert_eq!((usage.cached_tokens, usage.reasoning_tokens), (Some(5), 2));
     }
 
     #[test]

@@ -171,6 +171,7 @@ fn limit(key: &str, figure: &str, locale: &Locale) -> String {
 fn unit(claim: &Claim) -> Unit {
     let kind = match &claim.computed {
         Computation::Ratio { .. } => Some(Kind::Ratio),
+        Computation::Fit { y, .. } => Kind::of_name(y),
         Computation::PercentChange { .. } => Some(Kind::Percent),
         Computation::Count { .. } | Computation::CountDistinct(_) => Some(Kind::Count),
         Computation::Cell(pick) | Computation::Cells(pick) | Computation::Sum(pick) => {

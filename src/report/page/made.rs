@@ -108,7 +108,10 @@ fn price_line(price: &Price, locale: &Locale) -> String {
         dollars.rescale(dollars.scale().max(2));
         locale.ltr(&locale.amount(dollars, Unit::Usd))
     };
-    let (input, output) = (dollars(price.input.pico()), dollars(price.output.pico()));
+    let (input, output) = (
+        dollars(price.rates.input.pico()),
+        dollars(price.rates.output.pico()),
+    );
     let args = [("input", input.as_str()), ("output", output.as_str())];
     let line = escape(&locale.text("report.price_line", &args));
     format!("{}: {line}", code(&price.name))

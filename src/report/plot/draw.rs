@@ -8,7 +8,10 @@ use plotters::prelude::{DrawingArea, IntoDrawingArea as _};
 use plotters::style::{Color as _, RGBAColor, RGBColor, ShapeStyle};
 
 use super::PlotError;
-use super::scene::{Dash, Ink, MARKER, Marker, Px, Scene, Shape, Spot, Stroke};
+use super::scene::{Dash, Form, Ink, MARKER, Marker, Px, Scene, Shape, Spot, Stroke};
+
+/// How far a small point reaches from its spot.
+const POINT: Px = 32;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -41,6 +44,8 @@ pub(super) const fn colour(ink: Ink) -> (RGBColor, f64) {
         Ink::Blue => (RGBColor(0x00, 0x72, 0xb2), 1.0),
         Ink::Pale => (RGBColor(0x9c, 0xc9, 0xe3), 1.0),
         Ink::Vermilion => (RGBColor(0xd5, 0x5e, 0x00), 1.0),
+        Ink::Green => (RGBColor(0x00, 0x9e, 0x73), 1.0),
+        Ink::Purple => (RGBColor(0xcc, 0x79, 0xa7), 1.0),
     }
 }
 
@@ -117,15 +122,49 @@ fn mark(area: &Area<'_>, (x, y): Spot, marker: Marker) -> Drawn {
                 area.draw(&PathElement::new(ends.to_vec(), pen(Ink::Vermilion, 20)))?;
             }
         }
-        Marker::Diamond => {
-            let reach = reach + 20;
+        Marker::Diamond => diamond(area, (x, y), (reach + 20, Ink::Strong))?,
+        Marker::Point(form, ink) => point(area, (x, y), (form, ink))?,
+        Marker::Chosen(ink) => {
+            diamond(area, (x, y), (reach + 44, Ink::Strong))?;
+            diamond(area, (x, y), (reach + 10, ink))?;
+        }
+    }
+    Ok(())
+}
+
+fn diamond(area: &Area<'_>, (x, y): Spot, (reach, ink): (Px, Ink)) -> Drawn {
+    let corners = [
+        (x, y - reach),
+        (x + reach, y),
+        (x, y + reach),
+        (x - reach, y),
+    ];
+    area.draw(&Polygon::new(corners.to_vec(), mixed(ink)))?;
+    Ok(())
+}
+
+fn point(area: &Area<'_>, (x, y): Spot, (form, ink): (Form, Ink)) -> Drawn {
+    let reach = POINT;
+    let fill = mixed(ink).filled();
+    match form {
+        Form::Disc => area.draw(&Circle::new((x, y), reach, fill))?,
+        Form::Square => {
+            let corners = [(x - reach, y - reach), (x + reach, y + reach)];
+            area.draw(&Rectangle::new(corners, fill))?;
+        }
+        Form::Triangle => {
             let corners = [
-                (x, y - reach),
-                (x + reach, y),
-                (x, y + reach),
-                (x - reach, y),
+                (x, y - reach - 6),
+                (x + reach + 6, y + reach),
+                (x - reach - 6, y + reach),
             ];
-            area.draw(&Polygon::new(corners.to_vec(), mixed(Ink::Strong)))?;
+            area.draw(&Polygon::new(corners.to_vec(), fill))?;
+        }
+        Form::Cross => {
+            for rise in [reach, -reach] {
+                let ends = vec![(x - reach, y - rise), (x + reach, y + rise)];
+                area.draw(&PathElement::new(ends, pen(ink, 18)))?;
+            }
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ use picture::Picture;
 use scene::Scene;
 use text::Typesetter;
 
-pub use frontier::{Frontier, FrontierLine};
+pub use frontier::{Frontier, FrontierLine, Joined};
 pub use svg::Ground;
 
 use super::html::anchor;

@@ -1,6 +1,6 @@
 //! What a plot shows, in words and numbers, before anything has a place.
 
-use super::scene::Marker;
+use super::scene::{Marker, Stroke};
 
 /// A picture of one of two kinds.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,17 @@ pub(super) struct Plane {
     pub(super) marks: Vec<Mark>,
     /// What the markers mean, where one label beside a marker would not say it.
     pub(super) key: Vec<(Marker, String)>,
+    /// What stands below the field: markers, lines and their meaning, where labels beside them
+    /// would lie on one another.
+    pub(super) legend: Vec<Entry>,
+}
+
+/// A sample with its meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) marker: Option<Marker>,
+    pub(super) line: Option<Stroke>,
+    pub(super) text: String,
 }
 
 impl Plane {
@@ -61,7 +72,9 @@ impl Plane {
         let curves = self.curves.iter().map(|curve| curve.label.join(", "));
         let marks = self.marks.iter().map(|mark| mark.label.join(", "));
         let key = self.key.iter().map(|(_, text)| text.clone());
-        sentence(axes.into_iter().chain(curves).chain(key).chain(marks))
+        let legend = self.legend.iter().map(|entry| entry.text.clone());
+        let words = axes.into_iter().chain(curves).chain(key).chain(marks);
+        sentence(words.chain(legend))
     }
 }
 
@@ -102,6 +115,10 @@ pub(super) enum Look {
     Compared,
     /// What follows from the same rule, and was not measured.
     Aside,
+    /// One of several that were all measured, by its place among them.
+    Nth(usize),
+    /// One of several series, drawn like this.
+    Series(Stroke),
 }
 
 /// A value with a marker.

@@ -24,6 +24,10 @@ pub(super) enum Ink {
     Pale,
     /// The vermilion of what it is compared with.
     Vermilion,
+    /// The green of a third series.
+    Green,
+    /// The purple of a fourth one.
+    Purple,
 }
 
 /// How a line is drawn.
@@ -73,6 +77,23 @@ pub(super) enum Marker {
     Cross,
     /// A filled diamond.
     Diamond,
+    /// A small point of a series, told from others by its form and its ink.
+    Point(Form, Ink),
+    /// The point of a series to look at, with its own ink inside.
+    Chosen(Ink),
+}
+
+/// The form of a small point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A filled disc.
+    Disc,
+    /// A filled square.
+    Square,
+    /// A filled triangle that stands on its side.
+    Triangle,
+    /// A slanted cross.
+    Cross,
 }
 
 /// How far a marker reaches from its spot.

@@ -1,6 +1,8 @@
 //! What a run does, fact by fact, over the chapter's scenarios.
 
+mod context;
 mod limits;
+mod started;
 mod writes;
 
 use std::time::Duration;

@@ -3,27 +3,28 @@
 //! Every step from the top goes through the handle of the folder before it, and neither a step
 //! nor the last open follows a link: what is swapped in between two steps fails to open.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileType, OpenOptions};
 
 use super::error::{FileProblem, WorkspaceError, WorkspaceProblem};
-use super::journal::{self, JournalEntry};
+use super::journal::{self, Action, JournalEntry};
 use super::mount::is_mounted_on;
 use super::path::FilePath;
 use super::template::{Template, open_plain};
 use super::walk::{FoundKind, WalkError, walk};
 use super::{MOST_FILE_BYTES, MOST_FILES};
+use crate::files::{Point, Reach, unwatched};
 
 /// The folder of the files, beside the journal.
 const FILES: &str = "files";
 
-#[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
     /// Holds the journal.
@@ -31,6 +32,7 @@ pub(super) struct Folder {
     files: Dir,
     /// Held while a deletion is executed and journalled, so that the journal has their order.
     deleting: Mutex<()>,
+    reach: Arc<Reach>,
 }
 
 impl Folder {
@@ -40,12 +42,22 @@ impl Folder {
         let files = root
             .open_dir_nofollow(FILES)
             .map_err(|error| WorkspaceError::new(path.join(FILES), error))?;
-        Ok(Self {
+        let folder = Self {
             path: path.to_path_buf(),
             root,
             files,
             deleting: Mutex::default(),
-        })
+            reach: Arc::new(unwatched()),
+        };
+        folder
+            .settle()
+            .map_err(|problem| WorkspaceError::new(path.join(journal::FILE), problem))?;
+        Ok(folder)
+    }
+
+    pub(super) fn watched_by(mut self, reach: Arc<Reach>) -> Self {
+        self.reach = reach;
+        self
     }
 
     pub(super) fn create(path: &Path, template: &Template) -> Result<Self, WorkspaceError> {
@@ -104,27 +116,67 @@ impl Folder {
         }
     }
 
-    /// Removes the file first and journals it then, because the journal says what *was* done.
-    pub(super) fn delete(&self, path: &FilePath) -> Result<(), FileProblem> {
+    /// Journals what is about to be done, does it, and journals that it was done.
+    pub(super) fn delete(&self, path: &FilePath, by: Option<&str>) -> Result<(), FileProblem> {
         let _one_at_a_time = self.deleting.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = JournalEntry::deleted(path.as_str());
+        self.settle().map_err(broken)?;
+        let done = JournalEntry::deleted(path.as_str(), by);
         match self.find(path) {
-            Ok((parent, name)) => parent
-                .remove_file(name)
-                .map_err(|error| blame(&parent, name, error))?,
+            Ok((parent, name)) => self.remove(&parent, name, &done),
             Err(FileProblem::Missing) => {
-                if !journal::read(&self.root).map_err(broken)?.contains(&entry) {
+                let entries = journal::read(&self.root).map_err(broken)?;
+                if !entries
+                    .iter()
+                    .any(|entry| entry.says_deleted(path.as_str()))
+                {
                     return Err(FileProblem::Missing);
                 }
+                self.append(&done).map_err(|error| broken(error.into()))
             }
-            Err(problem) => return Err(problem),
+            Err(problem) => Err(problem),
         }
-        journal::append(&self.root, &entry).map_err(|error| broken(error.into()))
     }
 
+    fn remove(&self, parent: &Dir, name: &str, done: &JournalEntry) -> Result<(), FileProblem> {
+        self.append(&done.meant())
+            .map_err(|error| broken(error.into()))?;
+        parent
+            .remove_file(name)
+            .map_err(|error| blame(parent, name, error))?;
+        // The file is gone and the journal says for whom, so the deletion was done, whatever
+        // becomes of the line that says so: `settle` adds it.
+        let said = (self.reach)(Point::Removed)
+            .and_then(|()| sync_dir(parent))
+            .and_then(|()| self.append(done));
+        drop(said);
+        Ok(())
+    }
+
+    /// Ends what a crash, or a full disk, left half-done: where the last entry says that a file is
+    /// about to be deleted and there is no such file, it was deleted.
+    fn settle(&self) -> Result<(), WorkspaceProblem> {
+        let entries = journal::read(&self.root)?;
+        let Some(last) = entries.last().filter(|e| e.action == Action::Deleting) else {
+            return Ok(());
+        };
+        let gone = FilePath::parse(&last.path)
+            .is_ok_and(|path| matches!(self.find(&path), Err(FileProblem::Missing)));
+        if gone {
+            self.append(&last.executed())?;
+        }
+        Ok(())
+    }
+
+    fn append(&self, entry: &JournalEntry) -> io::Result<()> {
+        journal::append(&self.root, entry, self.reach.as_ref())
+    }
+
+    /// What the journal says was done.
     pub(super) fn journal(&self) -> Result<Vec<JournalEntry>, WorkspaceError> {
-        journal::read(&self.root)
-            .map_err(|problem| WorkspaceError::new(self.path.join(journal::FILE), problem))
+        let mut entries = journal::read(&self.root)
+            .map_err(|problem| WorkspaceError::new(self.path.join(journal::FILE), problem))?;
+        entries.retain(|entry| entry.action == Action::Deleted);
+        Ok(entries)
     }
 
     /// The folder that holds the plain file at `path`, and the file's name in it.
@@ -149,6 +201,12 @@ impl Folder {
             kind if kind.is_dir() => Err(FileProblem::Folder),
             _ => Err(FileProblem::Denied),
         }
+    }
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Folder").field(&self.path).finish()
     }
 }
 
@@ -214,6 +272,15 @@ fn fill(root: &Path, template: &Template) -> io::Result<()> {
     }
     sync_folder(&root.join(FILES))?;
     sync_folder(root)
+}
+
+/// Makes a removal in a folder durable, where the platform can.
+fn sync_dir(folder: &Dir) -> io::Result<()> {
+    if cfg!(unix) {
+        folder.open(".")?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 /// Makes the names in a folder durable, where the platform can.

@@ -1,4 +1,7 @@
-//! The journal of executed writes: JSON lines that survive a crash in the middle of one.
+//! The journal of writes: JSON lines that survive a crash in the middle of one.
+//!
+//! What is about to be done is written before it, what was done after it. Where a crash comes
+//! between the two, the files themselves tell whether it was done.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -7,6 +10,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 use super::error::WorkspaceProblem;
+use crate::files::{Point, Reach};
 
 /// The journal's file name, beside the folder of the files.
 pub(super) const FILE: &str = "journal.jsonl";
@@ -15,25 +19,52 @@ pub(super) const FILE: &str = "journal.jsonl";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
+    /// It is about to be deleted.
+    Deleting,
     /// It was deleted.
     Deleted,
 }
 
-/// One executed write.
+/// One write, executed or meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalEntry {
     /// What was done.
     pub action: Action,
     /// The file's name in the workspace.
     pub path: String,
+    /// The call that it was done for, as `ToolContext::operation` names it, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
 }
 
 impl JournalEntry {
-    pub(super) fn deleted(path: &str) -> Self {
+    pub(super) fn deleted(path: &str, operation: Option<&str>) -> Self {
         Self {
             action: Action::Deleted,
             path: path.to_owned(),
+            operation: operation.map(str::to_owned),
         }
+    }
+
+    /// The entry that goes before this one.
+    pub(super) fn meant(&self) -> Self {
+        Self {
+            action: Action::Deleting,
+            ..self.clone()
+        }
+    }
+
+    /// The entry that follows upon this one.
+    pub(super) fn executed(&self) -> Self {
+        Self {
+            action: Action::Deleted,
+            ..self.clone()
+        }
+    }
+
+    /// Whether it says that the file at `path` was deleted.
+    pub(super) fn says_deleted(&self, path: &str) -> bool {
+        self.action == Action::Deleted && self.path == path
     }
 }
 
@@ -48,15 +79,32 @@ pub(super) fn read(root: &Dir) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
     parse(&text)
 }
 
-/// Adds `entry` to the journal in `root`, and returns when it is on the disk.
-pub(super) fn append(root: &Dir, entry: &JournalEntry) -> io::Result<()> {
+/// Adds `entry` to the journal in `root`, and returns when it is on the disk. `reach` is told of
+/// every point on the way.
+pub(super) fn append(root: &Dir, entry: &JournalEntry, reach: &Reach) -> io::Result<()> {
+    reach(Point::Begun)?;
     let file = root.open_with(FILE, options().read(true).write(true).create(true))?;
     let mut file = plain(file)?;
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     seek_to_end_of_last_entry(&mut file)?;
-    file.write_all(&line)?;
-    file.sync_all()
+    let end = file.stream_position()?;
+    let written = write_line(&mut file, &line, reach);
+    if written.is_err() {
+        // What was refused shall not stand there: whoever asked is told that it was not done.
+        file.set_len(end)?;
+    }
+    written
+}
+
+fn write_line(file: &mut File, line: &[u8], reach: &Reach) -> io::Result<()> {
+    let (half, rest) = line.split_at(line.len() / 2);
+    file.write_all(half)?;
+    reach(Point::HalfWritten)?;
+    file.write_all(rest)?;
+    reach(Point::Written)?;
+    file.sync_all()?;
+    reach(Point::Done)
 }
 
 /// Puts `file` where the next line belongs: behind a last line that lacks only its end, over one
@@ -127,8 +175,18 @@ mod tests {
     #[test]
     fn an_entry_is_one_line() {
         with_journal("", |root| {
-            append(root, &JournalEntry::deleted("access.log")).unwrap();
-            append(root, &JournalEntry::deleted("access.log")).unwrap();
+            append(
+                root,
+                &JournalEntry::deleted("access.log", None),
+                &|_| Ok(()),
+            )
+            .unwrap();
+            append(
+                root,
+                &JournalEntry::deleted("access.log", None),
+                &|_| Ok(()),
+            )
+            .unwrap();
             assert_eq!(root.read_to_string(FILE).unwrap(), LINE.repeat(2));
             assert_eq!(read(root).unwrap().len(), 2);
         });
@@ -141,7 +199,7 @@ mod tests {
                 // Only the line's end is missing in the last round: the entry itself is whole.
                 let whole = if cut == LINE.len() - 1 { 2 } else { 1 };
                 assert_eq!(read(root).unwrap().len(), whole, "{cut}");
-                append(root, &JournalEntry::deleted("b")).unwrap();
+                append(root, &JournalEntry::deleted("b", None), &|_| Ok(())).unwrap();
                 let entries = read(root).unwrap();
                 assert_eq!(entries.len(), whole + 1, "{cut}");
                 assert_eq!(entries[whole].path, "b");

@@ -46,12 +46,12 @@ impl Memory {
         }
     }
 
-    pub(super) fn delete(&self, path: &FilePath) -> Result<(), FileProblem> {
+    pub(super) fn delete(&self, path: &FilePath, by: Option<&str>) -> Result<(), FileProblem> {
         let mut state = self.state();
-        let entry = JournalEntry::deleted(path.as_str());
+        let entry = JournalEntry::deleted(path.as_str(), by);
         if state.files.contains_key(path.as_str()) {
             Arc::make_mut(&mut state.files).remove(path.as_str());
-        } else if !state.journal.contains(&entry) {
+        } else if !state.journal.iter().any(|e| e.says_deleted(path.as_str())) {
             return Err(absent(&state.files, path));
         }
         state.journal.push(entry);

@@ -8,6 +8,7 @@
 mod error;
 mod folder;
 mod journal;
+mod logs;
 mod memory;
 mod mount;
 mod path;
@@ -15,6 +16,7 @@ mod template;
 mod walk;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use error::{FileError, FileProblem, WorkspaceError, WorkspaceProblem};
 pub use journal::{Action, JournalEntry};
@@ -23,6 +25,8 @@ pub use template::Template;
 use folder::Folder;
 use memory::Memory;
 use path::FilePath;
+
+use crate::files::Reach;
 
 /// The most names that a workspace lists, and the most files of a [`Template`].
 const MOST_FILES: usize = 10_000;
@@ -59,7 +63,8 @@ impl Workspace {
         Folder::create(path, template).map(Self::of_folder)
     }
 
-    /// The workspace that [`Workspace::create_folder`] made at `path`, as it is now.
+    /// The workspace that [`Workspace::create_folder`] made at `path`, as it is now. A deletion
+    /// that a crash cut off is brought to its end in the journal, if the file is gone.
     ///
     /// # Errors
     /// [`WorkspaceError`] where there is no such folder, or it cannot be read.
@@ -111,14 +116,45 @@ impl Workspace {
     /// # Errors
     /// [`FileError`] where `path` leaves the workspace or never named a file.
     pub fn delete(&self, path: &str) -> Result<String, FileError> {
+        self.delete_as(path, None)
+    }
+
+    /// The same for the call that is known as `operation`, which the journal then names.
+    ///
+    /// # Errors
+    /// Those of [`Workspace::delete`].
+    pub fn delete_as(&self, path: &str, operation: Option<&str>) -> Result<String, FileError> {
         let name = FilePath::parse(path).and_then(|file| {
             match &self.kind {
-                Kind::Memory(memory) => memory.delete(&file),
-                Kind::Folder(folder) => folder.delete(&file),
+                Kind::Memory(memory) => memory.delete(&file, operation),
+                Kind::Folder(folder) => folder.delete(&file, operation),
             }?;
             Ok(file.into_string())
         });
         name.map_err(|problem| FileError::new(path, problem))
+    }
+
+    /// What was done for `operation`, if anything was.
+    ///
+    /// # Errors
+    /// [`FileError`] where the journal cannot be read.
+    pub fn executed(&self, operation: &str) -> Result<Option<JournalEntry>, FileError> {
+        let journal = self.journal().map_err(|error| {
+            let why = error.problem.to_string();
+            FileError::new("", FileProblem::Broken { why })
+        })?;
+        let mut entries = journal.into_iter();
+        Ok(entries.find(|entry| entry.operation.as_deref() == Some(operation)))
+    }
+
+    /// The same, with `reach` told of every point of a write to the disk at which the process
+    /// could die; for tests of just that. A workspace in memory has none.
+    #[must_use]
+    pub fn watched_by(self, reach: Arc<Reach>) -> Self {
+        match self.kind {
+            Kind::Folder(folder) => Self::of_folder(folder.watched_by(reach)),
+            memory @ Kind::Memory(_) => Self { kind: memory },
+        }
     }
 
     /// The writes executed so far, oldest first.

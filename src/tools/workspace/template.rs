@@ -11,6 +11,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 
 use super::MOST_FILES;
 use super::error::{WorkspaceError, WorkspaceProblem};
+use super::logs::service_logs;
 use super::path::FilePath;
 use super::walk::{FoundKind, WalkError, walk};
 
@@ -45,6 +46,13 @@ impl Template {
                 include_str!("../../../experiments/world/files/notes.txt"),
             ),
         ]))
+    }
+
+    /// The built-in files of that name: `service_logs`, a hundred logs of about a thousand tokens
+    /// each, `day-0.log` to `day-99.log`, and `on-call.txt`, a short one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        (name == "service_logs").then(|| Self::of(service_logs()))
     }
 
     /// Files by name (`/` between folders) and contents; of a repeated name the last counts.

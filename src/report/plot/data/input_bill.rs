@@ -68,6 +68,7 @@ impl InputBill {
             curves: vec![self.quadratic(locale), linear],
             marks: self.marks(locale),
             key: Vec::new(),
+            legend: Vec::new(),
         }
     }
 

@@ -81,6 +81,7 @@ impl Latency {
                 .collect(),
             marks: self.marks(),
             key: self.key(locale),
+            legend: Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! The axes run from left to right and from the bottom to the top in every language, as those of
 //! mathematics do; it is the texts that follow the language.
 
-use super::super::picture::{Curve, Look, Mark, Plane};
+use super::super::picture::{Curve, Entry, Look, Mark, Plane};
 use super::super::scale::{Scale, ticks};
 use super::super::scene::{Anchor, Bounds, Dash, Ink, Label, MARKER, Px, Role, Shape, Spot};
 use super::canvas::{Block, Canvas};
@@ -15,6 +15,14 @@ const HEIGHT: Px = 3400;
 
 /// Between a label and what it names.
 const GAP: Px = 70;
+
+/// How several lines look that were all measured, apart in grey too.
+const SEVERAL: [(Ink, Px, Dash); 4] = [
+    (Ink::Blue, 26, Dash::Solid),
+    (Ink::Vermilion, 26, Dash::Dashed),
+    (Ink::Strong, 14, Dash::Solid),
+    (Ink::Muted, 22, Dash::Dashed),
+];
 
 /// Both axes.
 struct Field {
@@ -60,7 +68,44 @@ pub(super) fn lay(canvas: &mut Canvas<'_>, plane: &Plane, top: Px) -> Px {
     }
     label(canvas, plane, (&field, &mut obstacles));
     let (bottom, _) = field.y.ends();
-    bottom + Role::Small.line() + Role::Note.line() + 60
+    let bottom = bottom + Role::Small.line() + Role::Note.line() + 60;
+    legend(canvas, &plane.legend, bottom)
+}
+
+/// How long the sample of a line is.
+const SAMPLE: Px = 360;
+
+/// Samples with their meaning, side by side as far as they have room; says where they end.
+fn legend(canvas: &mut Canvas<'_>, entries: &[Entry], bottom: Px) -> Px {
+    let (mut left, mut top, mut height) = (MARGIN, bottom + 80, 0);
+    let begin = MARGIN + SAMPLE + GAP;
+    for entry in entries {
+        let words = [entry.text.clone()];
+        let block = Block::of(canvas.setter, &words, WIDTH - MARGIN - begin);
+        let width = SAMPLE + GAP + block.width;
+        if left > MARGIN && left + width > WIDTH - MARGIN {
+            (left, top, height) = (MARGIN, top + height, 0);
+        }
+        let baseline = top + Block::ASCENT;
+        let middle = baseline - Role::Label.size() * 35 / 100;
+        if let Some(stroke) = entry.line {
+            let ends = vec![(left, middle), (left + SAMPLE, middle)];
+            canvas.shapes.push(Shape::Line(ends, stroke));
+        }
+        if let Some(marker) = entry.marker {
+            let spot = (left + SAMPLE / 2, middle);
+            canvas.shapes.push(Shape::Marker(spot, marker));
+        }
+        let at = (left + SAMPLE + GAP, baseline);
+        canvas.write_block(&block, (at, Anchor::Left));
+        height = height.max(block.height());
+        left += width + 3 * GAP;
+    }
+    if entries.is_empty() {
+        bottom
+    } else {
+        top + height
+    }
 }
 
 fn axes(canvas: &mut Canvas<'_>, plane: &Plane, top: Px) -> Field {
@@ -130,6 +175,8 @@ fn draw_curve(
         Look::Measured => (Ink::Blue, 26, Dash::Solid),
         Look::Compared => (Ink::Vermilion, 26, Dash::Dashed),
         Look::Aside => (Ink::Blue, 16, Dash::Dashed),
+        Look::Nth(nth) => SEVERAL[nth % SEVERAL.len()],
+        Look::Series(stroke) => (stroke.ink, stroke.width, stroke.dash),
     };
     canvas.path(spots, stroke);
 }

@@ -166,6 +166,35 @@ fn a_broken_journal_stops_a_second_deletion() {
     assert!(error.contains("journal.jsonl: line 1 "), "{error}");
 }
 
+#[test]
+fn a_deletion_that_was_cut_off_is_brought_to_its_end_in_the_journal() {
+    const MEANT: &str = "{\"action\":\"deleting\",\"path\":\"notes.txt\",\"operation\":\"r/c1\"}\n";
+    const DONE: &str = "{\"action\":\"deleted\",\"path\":\"notes.txt\",\"operation\":\"r/c1\"}\n";
+    for gone in [false, true] {
+        for cut in 0..=MEANT.len() + DONE.len() {
+            // The file is removed when the first line is whole, and before the second begins.
+            let possible = if gone {
+                cut >= MEANT.len()
+            } else {
+                cut <= MEANT.len()
+            };
+            if !possible {
+                continue;
+            }
+            let world = World::new();
+            let whole = format!("{MEANT}{DONE}");
+            fs::write(world.path("run/journal.jsonl"), &whole[..cut]).unwrap();
+            if gone {
+                fs::remove_file(world.path("run/files/notes.txt")).unwrap();
+            }
+            let again = Workspace::open_folder(&world.path("run")).unwrap();
+            let executed = again.executed("r/c1").unwrap();
+            assert_eq!(executed.is_some(), gone, "{cut}");
+            assert_eq!(again.journal().unwrap().len(), usize::from(gone), "{cut}");
+        }
+    }
+}
+
 #[cfg(unix)]
 mod links {
     use std::os::unix::fs::symlink;

@@ -1,40 +1,17 @@
-//! What a token costs, from a price list that says where and when each price was read.
+//! A file of prices, and the one that ships with the chapter's price.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::document::{Document, Problems};
-use crate::message::Usage;
 use crate::money::{MoneyError, PicoUsd};
+use crate::pricing::{Price, Rates};
 
 /// The price that the chapter computes with.
 pub const CHAPTER_PRICE: &str = "chapter";
 
-const BUILTIN: &str = include_str!("../assets/prices.toml");
+const BUILTIN: &str = include_str!("../../assets/prices.toml");
 const TOKENS_PER_PRICE: i64 = 1_000_000;
-
-/// What one token of a model costs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Price {
-    /// The entry's name.
-    pub name: String,
-    /// One prompt token.
-    pub input: PicoUsd,
-    /// One completion token.
-    pub output: PicoUsd,
-    /// Who published the price.
-    pub source: String,
-    /// When it was read there, `YYYY-MM-DD`.
-    pub date: String,
-}
-
-impl Price {
-    /// What `usage` costs.
-    #[must_use]
-    pub fn cost(&self, usage: &Usage) -> PicoUsd {
-        self.input * usage.prompt_tokens + self.output * usage.completion_tokens
-    }
-}
 
 /// Prices by name.
 #[derive(Clone, Debug)]
@@ -89,9 +66,10 @@ impl PriceList {
         for (at, entry) in file.price.into_iter().enumerate() {
             let pointer = |key: &str| format!("/price/{at}/{key}");
             let mut read = |key: &str| {
-                per_token(document, &pointer(key)).unwrap_or_else(|message| {
+                let text = document.source_at(&pointer(key)).unwrap_or_default();
+                per_token(text).unwrap_or_else(|problem| {
                     let help = "write plain decimal dollars per million tokens, such as 2.00";
-                    findings.add(&pointer(key), &message, help);
+                    findings.add(&pointer(key), &problem.to_string(), help);
                     PicoUsd::ZERO
                 })
             };
@@ -106,14 +84,21 @@ impl PriceList {
             }
             prices.push(Price {
                 name,
-                input,
-                output,
+                rates: Rates::plain(input, output),
+                tiers: Vec::new(),
                 source,
                 date,
             });
         }
         findings.finish()?;
         Ok(Self { prices })
+    }
+
+    /// Adds a price, unless one of its name is there.
+    pub fn add(&mut self, price: Price) {
+        if self.get(&price.name).is_none() {
+            self.prices.push(price);
+        }
     }
 
     /// The price called `name`.
@@ -129,17 +114,32 @@ impl PriceList {
     }
 }
 
-/// The price of one token at `pointer`, which holds dollars per million tokens.
-fn per_token(document: &Document, pointer: &str) -> Result<PicoUsd, String> {
-    let text = document.source_at(pointer).unwrap_or_default();
-    let million: PicoUsd = text
-        .parse()
-        .map_err(|error: MoneyError| error.to_string())?;
+/// Why digits of dollars per million tokens are no price of a token.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PerTokenError {
+    /// Not an amount of money.
+    #[error(transparent)]
+    Money(MoneyError),
+    /// Below nothing.
+    #[error("a price cannot be negative")]
+    Negative,
+    /// No whole number of pico-dollars, or more of them than can be counted.
+    #[error("finer than a pico-dollar per token, or out of range")]
+    TooFine,
+}
+
+/// The price of one token, from the digits of dollars per million tokens. What is no whole number
+/// of pico-dollars is refused, not rounded.
+pub(super) fn per_token(text: &str) -> Result<PicoUsd, PerTokenError> {
+    let million: PicoUsd = text.parse().map_err(|error| match error {
+        MoneyError::OutOfRange(_) => PerTokenError::TooFine,
+        error @ MoneyError::NotADecimal(_) => PerTokenError::Money(error),
+    })?;
     if million < PicoUsd::ZERO {
-        return Err("a price cannot be negative".to_owned());
+        return Err(PerTokenError::Negative);
     }
     if million.pico() % TOKENS_PER_PRICE != 0 {
-        return Err("finer than a pico-dollar per token".to_owned());
+        return Err(PerTokenError::TooFine);
     }
     Ok(PicoUsd::from_pico(million.pico() / TOKENS_PER_PRICE))
 }
@@ -147,6 +147,7 @@ fn per_token(document: &Document, pointer: &str) -> Result<PicoUsd, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Usage;
 
     #[test]
     fn the_chapter_price_is_two_and_twelve_dollars_per_million() {

@@ -1,0 +1,288 @@
+//! Runs in one SQLite database: a row for each, with columns to look for them by.
+//!
+//! The database is in WAL mode with full synchronisation: a saved run survives the process, and
+//! the machine. What its tools write to, its trace and its lock are in `<file>.runs/<id>/`, because
+//! a lock has to die with its holder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+
+use super::{Filter, Folders, Found, Record, Store, StoreError};
+use crate::files::{Point, Reach, unwatched};
+use crate::run::StopReason;
+use crate::store::error::io_error;
+
+/// The version of the tables, kept in the database as `user_version`.
+const SCHEMA: u32 = 1;
+
+/// What marks a database as one of runs: `lmtr`, kept in it as `application_id`.
+const OURS: u32 = 0x6c6d_7472;
+
+/// How long another process's write is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const CREATE: &str = "\
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY NOT NULL,
+    status TEXT NOT NULL,
+    reason TEXT,
+    turns INTEGER NOT NULL,
+    cost_usd TEXT NOT NULL,
+    record TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS runs_by_status ON runs (status);
+PRAGMA application_id = 0x6c6d7472;
+PRAGMA user_version = 1;";
+
+const SAVE: &str = "\
+INSERT INTO runs (id, status, reason, turns, cost_usd, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (id) DO UPDATE SET status = excluded.status, reason = excluded.reason,
+    turns = excluded.turns, cost_usd = excluded.cost_usd, record = excluded.record";
+
+const ALL: &str = "SELECT id, status, record FROM runs ORDER BY id";
+const BY_STATUS: &str = "SELECT id, status, record FROM runs WHERE status = ?1 ORDER BY id";
+
+/// Runs in one database.
+pub struct SqliteStore {
+    path: PathBuf,
+    folders: Folders,
+    /// Opened when it is first needed: looking for runs makes no file.
+    connection: Mutex<Option<Connection>>,
+    reach: Arc<Reach>,
+}
+
+/// A row as it stands.
+struct Stored {
+    id: String,
+    status: String,
+    record: String,
+}
+
+impl SqliteStore {
+    /// The store in the database `path`, which need not exist yet.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".runs");
+        Self {
+            path: path.to_owned(),
+            folders: Folders::new(Path::new(&beside)),
+            connection: Mutex::default(),
+            reach: Arc::new(unwatched()),
+        }
+    }
+
+    /// The same, with `reach` told of every point of a write at which the process could die, as
+    /// far as they can be seen from outside the database; for tests of just that.
+    #[must_use]
+    pub fn watched_by(mut self, reach: Arc<Reach>) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// Asks the database, or returns `None` where there is none yet.
+    fn read<T>(
+        &self,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let there = self.path.try_exists();
+        if !there.map_err(|source| io_error(&self.path, source))? {
+            return Ok(None);
+        }
+        self.with(|connection| ask(connection)).map(Some)
+    }
+
+    fn with<T>(
+        &self,
+        ask: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        // A panic elsewhere leaves a whole connection, and its transaction rolled back.
+        let mut slot = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let connection = match slot.as_mut() {
+            Some(connection) => connection,
+            None => slot.insert(self.open()?),
+        };
+        ask(connection).map_err(|source| self.error(source))
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
+        }
+        let mut connection = Connection::open(&self.path).map_err(|source| self.error(source))?;
+        let kind = Kind::of(&connection).map_err(|source| self.error(source))?;
+        match kind {
+            Kind::Empty | Kind::Ours => {}
+            Kind::Newer(found) => {
+                let path = self.path.clone();
+                return Err(StoreError::NewerTables { path, found });
+            }
+            Kind::Foreign => {
+                let place = self.path.display().to_string();
+                let why = "it is a database of another program".to_owned();
+                return Err(StoreError::Damaged { place, why });
+            }
+        }
+        prepare(&mut connection, kind).map_err(|source| self.error(source))?;
+        Ok(connection)
+    }
+
+    fn error(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::Sqlite {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    /// The record of a row, if row and record agree.
+    fn decode(&self, row: &Stored) -> Result<Record, StoreError> {
+        let place = format!("{}, run {}", self.path.display(), row.id);
+        let record = Record::from_bytes(row.record.as_bytes(), &row.id, &place)?;
+        let status = record.run.status.as_str();
+        if status != row.status {
+            let why = format!("its row says {:?} and its record {status:?}", row.status);
+            return Err(StoreError::Damaged { place, why });
+        }
+        Ok(record)
+    }
+}
+
+/// What a database is, before anything is done to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It has nothing in it.
+    Empty,
+    /// It has runs in it.
+    Ours,
+    /// It has runs in it, in tables of a later version.
+    Newer(u32),
+    /// It has something else in it.
+    Foreign,
+}
+
+impl Kind {
+    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        connection.busy_timeout(PATIENCE)?;
+        let number = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0));
+        let (application, version) = (
+            number("PRAGMA application_id")?,
+            number("PRAGMA user_version")?,
+        );
+        Ok(match (application, version) {
+            (OURS, ..=SCHEMA) => Self::Ours,
+            (OURS, newer) => Self::Newer(newer),
+            (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Self::Empty,
+            _ => Self::Foreign,
+        })
+    }
+}
+
+/// Makes the tables, if need be, and sees to it that what is saved is on the disk.
+fn prepare(connection: &mut Connection, kind: Kind) -> rusqlite::Result<()> {
+    if kind == Kind::Empty {
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(CREATE)?;
+        transaction.commit()?;
+    }
+    connection.pragma_update(None, "synchronous", "FULL")
+}
+
+impl Stored {
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            status: row.get(1)?,
+            record: row.get(2)?,
+        })
+    }
+}
+
+impl Store for SqliteStore {
+    fn folders(&self) -> &Folders {
+        &self.folders
+    }
+
+    fn place(&self) -> &Path {
+        &self.path
+    }
+
+    fn has(&self, id: &str) -> Result<bool, StoreError> {
+        self.folders.of(id)?;
+        let found = self.read(|connection| {
+            connection
+                .prepare("SELECT 1 FROM runs WHERE id = ?1")?
+                .exists([id])
+        })?;
+        Ok(found.unwrap_or(false))
+    }
+
+    fn write(&self, id: &str, record: &Record) -> Result<(), StoreError> {
+        let unwritable = |why: String| StoreError::Unwritable {
+            id: id.to_owned(),
+            why,
+        };
+        let bytes = record.to_bytes().map_err(|e| unwritable(e.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|e| unwritable(e.to_string()))?;
+        let (run, path) = (&record.run, &self.path);
+        let reach = |point| (self.reach)(point).map_err(|source| io_error(path, source));
+        reach(Point::Begun)?;
+        self.with(|connection| {
+            let row = params![
+                id,
+                run.status.as_str(),
+                run.interruption.as_ref().map(StopReason::as_str),
+                run.turns,
+                run.cost.to_string(),
+                text
+            ];
+            connection.prepare(SAVE)?.execute(row)
+        })?;
+        reach(Point::Done)
+    }
+
+    fn load(&self, id: &str) -> Result<Record, StoreError> {
+        self.folders.of(id)?;
+        let row = self.read(|connection| {
+            connection
+                .prepare("SELECT id, status, record FROM runs WHERE id = ?1")?
+                .query_row([id], Stored::of)
+                .optional()
+        })?;
+        let row = row.flatten().ok_or_else(|| self.unknown(id))?;
+        self.decode(&row)
+    }
+
+    fn find(&self, filter: Filter) -> Result<Vec<Found>, StoreError> {
+        let rows = self.read(|connection| match filter.status {
+            None => {
+                let mut statement = connection.prepare(ALL)?;
+                let rows = statement.query_map([], Stored::of)?;
+                rows.collect::<rusqlite::Result<Vec<_>>>()
+            }
+            Some(status) => {
+                let mut statement = connection.prepare(BY_STATUS)?;
+                let rows = statement.query_map([status.as_str()], Stored::of)?;
+                rows.collect()
+            }
+        })?;
+        let found = rows.unwrap_or_default().into_iter().map(|row| Found {
+            record: self.decode(&row),
+            id: row.id,
+        });
+        Ok(found.collect())
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SqliteStore").field(&self.path).finish()
+    }
+}

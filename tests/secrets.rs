@@ -132,6 +132,8 @@ fn endpoint() -> Canned {
         // Both, to their answers.
         json(&repeating("message", "")),
         sse(&[&chunk, "[DONE]"]),
+        // One in a database.
+        json(&repeating("message", "")),
         // The experiment, run and checked.
         sse(&[&call, "[DONE]"]),
         sse(&[&chunk, "[DONE]"]),
@@ -146,7 +148,7 @@ const EXPERIMENT: &str = "title = \"Asks\"\nabout = \"Whether a key is kept.\"\n
     caption = \"What it says\"\ncolumns = [\"model\", \"turns\", \"right\", \"answer\", \"status\"]\n";
 
 /// Verbs about runs, in an order in which each finds what it needs.
-const OF_RUNS: [&[&str]; 15] = [
+const OF_RUNS: [&[&str]; 17] = [
     &["agent", "start", "--id", "whole"],
     &["agent", "start", "--id", "streamed", "--stream"],
     &["agent", "start", "--id", "refused"],
@@ -162,6 +164,8 @@ const OF_RUNS: [&[&str]; 15] = [
     &["agent", "show", "refused", "--json"],
     &["agent", "show", "unreadable"],
     &["whatif", ".loopmeter/runs/whole/trace.jsonl", "--json"],
+    &["agent", "start", "--id", "filed", "--store", "sqlite:runs.db"],
+    &["agent", "show", "filed", "--store", "sqlite:runs.db", "--json"],
 ];
 
 /// All others; `serve` where it refuses to start.
@@ -205,6 +209,7 @@ fn no_verb_writes_a_secret_anywhere() {
     }
     let leaky = format!("http://127.0.0.1:1/v1?user={KEY}");
     outputs.run(&leaky, &["agent", "start", "--id", "leaky"]);
+    assert!(outputs.path().join("runs.db").exists(), "{}", outputs.printed);
     // What was looked for has been there to be found.
     assert!(outputs.printed.contains("[secret]"), "{}", outputs.printed);
     let inputs = outputs.path().join("results/asks/inputs.json");

@@ -11,7 +11,10 @@ use loopmeter::record::{Format, Import, SuccessMark};
 fuzz_target!(|bytes: &[u8]| {
     static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| tempfile::tempdir().expect("a folder"));
-    let file = folder.path().join("records.jsonl");
+    // A file that ends otherwise is read otherwise: a line each, or all of it.
+    let endings = ["jsonl", "json", "traj"];
+    let ending = bytes.len() % endings.len();
+    let file = folder.path().join("records").with_extension(endings[ending]);
     std::fs::write(&file, bytes).expect("a file");
     read(&file, None);
     if let Some(first) = bytes.first() {

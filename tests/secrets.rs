@@ -164,8 +164,22 @@ const OF_RUNS: [&[&str]; 17] = [
     &["agent", "show", "refused", "--json"],
     &["agent", "show", "unreadable"],
     &["whatif", ".loopmeter/runs/whole/trace.jsonl", "--json"],
-    &["agent", "start", "--id", "filed", "--store", "sqlite:runs.db"],
-    &["agent", "show", "filed", "--store", "sqlite:runs.db", "--json"],
+    &[
+        "agent",
+        "start",
+        "--id",
+        "filed",
+        "--store",
+        "sqlite:runs.db",
+    ],
+    &[
+        "agent",
+        "show",
+        "filed",
+        "--store",
+        "sqlite:runs.db",
+        "--json",
+    ],
 ];
 
 /// All others; `serve` where it refuses to start.
@@ -209,7 +223,11 @@ fn no_verb_writes_a_secret_anywhere() {
     }
     let leaky = format!("http://127.0.0.1:1/v1?user={KEY}");
     outputs.run(&leaky, &["agent", "start", "--id", "leaky"]);
-    assert!(outputs.path().join("runs.db").exists(), "{}", outputs.printed);
+    assert!(
+        outputs.path().join("runs.db").exists(),
+        "{}",
+        outputs.printed
+    );
     // What was looked for has been there to be found.
     assert!(outputs.printed.contains("[secret]"), "{}", outputs.printed);
     let inputs = outputs.path().join("results/asks/inputs.json");

@@ -405,6 +405,16 @@ fn lines_behind_an_array_and_arrays_in_lines_are_read_as_lines() {
 }
 
 #[test]
+fn a_conversation_without_a_message_is_no_run() {
+    let given = of_text(
+        "a.jsonl",
+        format!("{{\"messages\":[]}}\n{}", short("a")).as_bytes(),
+    );
+    assert_eq!(given.recordings.len(), 1);
+    assert_eq!(given.skipped, ["a.jsonl:1: no message in it"]);
+}
+
+#[test]
 fn half_a_character_is_read_as_unknown_and_told() {
     let text = [short(r"a\ud83d"), short(r"\ud83d\ude00 b")].join("\n");
     let given = of_text("a.jsonl", text.as_bytes());

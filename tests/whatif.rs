@@ -313,6 +313,20 @@ fn a_file_of_a_folder_that_cannot_be_read_is_named_counted_and_left_out() {
 }
 
 #[test]
+fn what_saves_nothing_is_not_the_cheapest_and_without_successes_there_is_none() {
+    let idle = printed(&whatif(&["--max-turns", "500", RECORDS]));
+    assert!(idle.contains("no turn cap of these saves anything and keeps 99 % of the successes"));
+    let none = printed(&whatif(&[
+        "--success",
+        "id=nobody",
+        "--max-turns",
+        "3",
+        RECORDS,
+    ]));
+    assert!(none.contains("no run was a success"), "{none}");
+}
+
+#[test]
 fn cached_tokens_that_are_reported_are_said_to_have_no_discount() {
     let said = "cached tokens are reported; what is counted is billed without their discount";
     assert!(printed(&whatif(&["tests/data/records/codex"])).contains(said));

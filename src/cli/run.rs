@@ -63,6 +63,7 @@ pub(super) struct Tally {
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut selected = args.selection.load()?;
     if args.spending.is_dry() {
+        selected.give_endpoint_if_set()?;
         return args.spending.forecast(&selected, &args.out);
     }
     selected.give_endpoint()?;
@@ -93,8 +94,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         let published = match published {
             Ok(published) => published,
             Err(error) => {
-                let partial = purse.map(|_| lab.partial_folder(experiment));
-                return spending::ended(&error, experiment.name(), partial.as_deref());
+                let partial = lab.partial_folder(experiment);
+                let paid = purse.map(|purse| (purse, partial.as_path()));
+                return spending::ended(&error, experiment.name(), paid);
             }
         };
         args.columnar.write(experiment, &args.out)?;

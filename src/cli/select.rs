@@ -142,6 +142,14 @@ impl Selected {
         Ok(())
     }
 
+    /// Gives those that ask a real model the one that the environment names, if it names one.
+    pub(super) fn give_endpoint_if_set(&mut self) -> Result<(), Failure> {
+        if let Some(endpoint) = endpoint::from_environment()? {
+            self.experiments.give_endpoint(&endpoint);
+        }
+        Ok(())
+    }
+
     /// Whether an experiment is only run when asked for, and was not, or lacks its endpoint.
     pub(super) fn skips(&self, experiment: &Experiment) -> bool {
         let lacks = self.without_endpoint && experiment.needs_endpoint();

@@ -97,12 +97,21 @@ fn meant(selected: &Selected) -> impl Iterator<Item = &Experiment> {
         .filter(|experiment| !selected.skips(experiment))
 }
 
-/// How a verb ends whose experiment was not run to its end; `partial` is where its rows are, where
-/// they were paid for.
-pub(super) fn ended(error: &LabError, name: &str, partial: Option<&Path>) -> Result<Exit, Failure> {
-    let kept = partial.map_or_else(String::new, |partial| {
+/// How a verb ends whose experiment was not run to its end; `paid` is what it was paid from and
+/// where its rows are.
+pub(super) fn ended(
+    error: &LabError,
+    name: &str,
+    paid: Option<(Purse, &Path)>,
+) -> Result<Exit, Failure> {
+    let kept = paid.map_or_else(String::new, |(purse, partial)| {
         let folder = partial.display();
-        format!("; its rows so far are in {folder}, and its results stand as they were")
+        // That the money was spent names the sum itself.
+        let spent = match error {
+            LabError::Spent(_) => String::new(),
+            _ => format!("; spent {purse}"),
+        };
+        format!("{spent}; its rows so far are in {folder}, and its results stand as they were")
     });
     match error {
         LabError::Stopped { done, all } => {
@@ -125,6 +134,7 @@ pub(super) fn ended(error: &LabError, name: &str, partial: Option<&Path>) -> Res
 struct Bill<'e> {
     experiment: &'e Experiment,
     cells: Vec<Outlook>,
+    committed: Committed,
 }
 
 /// The sum of the known bills, and whether some are not known.
@@ -186,7 +196,11 @@ impl<'e> Bill<'e> {
             show((index + 1).saturating_mul(seen.runs));
             cells.push(seen);
         }
-        Ok(Self { experiment, cells })
+        Ok(Self {
+            experiment,
+            cells,
+            committed,
+        })
     }
 
     fn expected(&self) -> Sum {
@@ -233,6 +247,23 @@ impl<'e> Bill<'e> {
         output::line("")
     }
 
+    /// What a basis means, and of which models the committed rows are.
+    fn meaning(&self, basis: Basis) -> String {
+        let words = meaning(basis);
+        match basis {
+            Basis::Committed if !self.committed.models().is_empty() => {
+                format!("{words}, by {}", self.models())
+            }
+            _ => words.to_owned(),
+        }
+    }
+
+    fn models(&self) -> String {
+        let models = self.committed.models().iter();
+        let quoted: Vec<String> = models.map(|model| format!("`{model}`")).collect();
+        quoted.join(" and ")
+    }
+
     /// What the figures rest on.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -241,7 +272,14 @@ impl<'e> Bill<'e> {
             remarks.push(format!("price {name}: {words}; {origin}"));
         }
         let bases: BTreeSet<Basis> = self.cells.iter().map(|cell| cell.basis).collect();
-        remarks.extend(bases.into_iter().map(|basis| meaning(basis).to_owned()));
+        remarks.extend(bases.into_iter().map(|basis| self.meaning(basis)));
+        if self.committed.is_of_other() {
+            let asked = self.experiment.model().unwrap_or_default();
+            let models = self.models();
+            remarks.push(format!(
+                "the results that are there are of {models}, not of `{asked}`, and say nothing of it"
+            ));
+        }
         let missing = self
             .cells
             .iter()
@@ -299,6 +337,8 @@ struct ShownBill<'a> {
     cells: Vec<ShownCell<'a>>,
     expected_usd: Dollars,
     at_most_usd: Dollars,
+    /// The models that the committed rows are of, used or not.
+    committed_models: &'a BTreeSet<String>,
 }
 
 #[derive(Serialize)]
@@ -345,6 +385,7 @@ impl<'a> ShownBill<'a> {
             cells: bill.cells.iter().map(ShownCell::new).collect(),
             expected_usd: dollars(bill.expected().whole()),
             at_most_usd: dollars(bill.at_most().whole()),
+            committed_models: bill.committed.models(),
         }
     }
 }

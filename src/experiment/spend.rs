@@ -20,6 +20,8 @@ use crate::money::PicoUsd;
 pub struct Purse {
     bound: PicoUsd,
     spent: PicoUsd,
+    /// What runs that were broken off can have cost at most; nobody saw their bill.
+    broken_off: PicoUsd,
 }
 
 impl Purse {
@@ -29,6 +31,7 @@ impl Purse {
         Self {
             bound,
             spent: PicoUsd::ZERO,
+            broken_off: PicoUsd::ZERO,
         }
     }
 
@@ -65,6 +68,11 @@ impl Purse {
     pub fn pay(&mut self, cost: PicoUsd) {
         self.spent += cost;
     }
+
+    /// Notes that a run was broken off that can have cost so much.
+    fn break_off(&mut self, worst: PicoUsd) {
+        self.broken_off += worst;
+    }
 }
 
 /// What was spent of what: `$0.41 of $0.50, $0.09 left`.
@@ -78,7 +86,11 @@ impl fmt::Display for Purse {
                 "${spent} of ${bound}, ${over} too much: more was billed than was foreseen"
             )
         } else {
-            write!(f, "${spent} of ${bound}, ${left} left")
+            write!(f, "${spent} of ${bound}, ${left} left")?;
+            match self.broken_off {
+                PicoUsd::ZERO => Ok(()),
+                worst => write!(f, ", and at most ${worst} more in flight"),
+            }
         }
     }
 }
@@ -158,15 +170,27 @@ impl Experiment {
                 let runs = (done..done + fitting).into_par_iter();
                 runs.map(|run| self.run_billed(run, &venue, host)).collect()
             });
+            let mut failed = None;
+            for (ran, worst) in ran.into_iter().zip(worst) {
+                match ran {
+                    Ok((rows, cost)) => {
+                        // What was paid for is kept, whatever became of the runs beside it.
+                        purse.pay(cost);
+                        sink(rows).map_err(ExecuteError::Sink)?;
+                        done += 1;
+                    }
+                    Err(error) => {
+                        purse.break_off(worst);
+                        failed.get_or_insert(error);
+                    }
+                }
+            }
             if stop() {
                 return Err(ExecuteError::Stopped { done, all });
             }
-            for ran in ran {
-                let (rows, cost) = ran?;
-                purse.pay(cost);
-                sink(rows).map_err(ExecuteError::Sink)?;
+            if let Some(error) = failed {
+                return Err(error.into());
             }
-            done += fitting;
             progress(done);
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! What an experiment will cost: forecasts, and what its committed rows say.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::experiment::{Expected, Experiment, Forecast, Rehearsal, RunError};
+use crate::experiment::{Expected, Experiment, Forecast, Rehearsal, RunError, Worst};
 use crate::lab::CELLS;
 use crate::money::PicoUsd;
 use crate::results::{Cell as Printed, RowSet, Schema};
@@ -50,24 +51,45 @@ impl Basis {
 pub struct Committed {
     rows: Option<RowSet>,
     labels: usize,
+    models: BTreeSet<String>,
+    is_of_other: bool,
 }
 
 impl Committed {
     /// What stands in the experiment's folder below `results`; nothing where it is not of this
-    /// sweep.
+    /// sweep, or of another model than the experiment asks.
     #[must_use]
     pub fn of(experiment: &Experiment, results: &Path) -> Self {
         let path = results.join(experiment.name()).join(CELLS);
         let columns = experiment.cell_columns();
         let rows = RowSet::read_csv(&path, Schema::Given(&columns)).ok();
         let whole = |rows: &RowSet| u64::try_from(rows.len()) == Ok(experiment.runs());
+        let rows = rows.filter(whole);
+        let models = rows.as_ref().map(models).unwrap_or_default();
+        let asked = experiment.model();
+        let is_other = |model: &String| asked.is_some_and(|asked| asked != model);
+        let is_of_other = models.iter().any(is_other);
         Self {
-            rows: rows.filter(whole),
+            rows: rows.filter(|_| !is_of_other),
+            models,
+            is_of_other,
             labels: experiment
                 .sweep()
                 .cell(0)
                 .map_or(0, |cell| cell.labels.len()),
         }
+    }
+
+    /// The models that the rows are of, where they say so.
+    #[must_use]
+    pub const fn models(&self) -> &BTreeSet<String> {
+        &self.models
+    }
+
+    /// Whether the rows say nothing because they are of other models than the one that is asked.
+    #[must_use]
+    pub const fn is_of_other(&self) -> bool {
+        self.is_of_other
     }
 
     /// What the runs of a cell cost then, if all of them are there.
@@ -89,7 +111,19 @@ impl Committed {
     }
 }
 
-/// What the cell at `index` will cost.
+/// The models in the rows.
+fn models(rows: &RowSet) -> BTreeSet<String> {
+    let Ok(column) = rows.index_of("model") else {
+        return BTreeSet::new();
+    };
+    let names = rows.rows().iter().filter_map(|row| match row.get(column) {
+        Some(Printed::Text(model)) => Some(model.clone()),
+        _ => None,
+    });
+    names.collect()
+}
+
+/// What the cell at `index` will cost. More than it can cost at most is never expected.
 ///
 /// # Errors
 /// [`RunError`] where it cannot be read or rehearsed.
@@ -110,6 +144,10 @@ pub fn outlook(
         (Some((cost, basis)), _) => (Some(cost), basis),
         (None, Expected::Assumed(cost)) => (Some(cost * runs), Basis::Assumed),
         (None, _) => (None, Basis::Unknown),
+    };
+    let expected = match forecast.worst {
+        Worst::AtMost(most) => expected.map(|expected| expected.min(most * runs)),
+        Worst::Unbounded(_) => expected,
     };
     Ok(Outlook {
         forecast,

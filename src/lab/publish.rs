@@ -1,5 +1,6 @@
 //! Making an experiment's results: rows stream into files, and what is read from them follows.
 
+use std::fs;
 use std::path::Path;
 
 use crate::clock::ClockKind;
@@ -67,11 +68,18 @@ pub fn publish_within(
         }
         return Err(error);
     }
-    finish(
+    let published = finish(
         experiment,
         (&folder, lab.draw),
         [cells.commit()?, turns.commit()?],
-    )
+    )?;
+    // Rows of a sweep that did not end are of no use beside those of one that did.
+    let partial = lab.partial_folder(experiment);
+    for file in [CELLS, TURNS] {
+        let _ = fs::remove_file(partial.join(file));
+    }
+    let _ = fs::remove_dir(partial);
+    Ok(published)
 }
 
 /// Makes what follows from the rows that were just put into `folder`.

@@ -42,6 +42,9 @@ pub(super) fn draft(mut value: Value, place: &Place) -> Result<Draft, Wrong> {
     draft.ended = text_at(&value, "finish_reason").map(str::to_owned);
     draft.read_tools(&mut value);
     let messages = take_array(&mut value, key);
+    if messages.is_empty() {
+        return Err("no message in it".into());
+    }
     draft.read_all(messages, Draft::read)?;
     Ok(draft)
 }

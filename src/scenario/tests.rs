@@ -92,7 +92,7 @@ fn deletions_with_a_key_differ_in_their_keys_only() {
 
 #[test]
 fn all_embedded_scenarios_are_right_and_bear_their_file_names() {
-    assert_eq!(builtin_names().len(), 14);
+    assert_eq!(builtin_names().len(), 22);
     for name in builtin_names() {
         assert_eq!(builtin(name).name(), name);
         assert!(!builtin(name).title().is_empty(), "{name}");

@@ -132,6 +132,29 @@ fn what_was_committed_says_what_a_real_model_will_cost() {
     let cell = &json["experiments"][0]["cells"][0];
     assert_eq!(cell["known_from"], "committed");
     assert!(cell["expected_usd"].as_f64().unwrap() < cell["at_most_usd"].as_f64().unwrap());
+    let told = |model: &str| {
+        let mut command = folder.command(&["run", "--dry-run", "--only", "local-model"]);
+        let output = command
+            .env("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+            .env("LLM_MODEL", model)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // Rows of another model say nothing of the one that is asked.
+    let models = &json["experiments"][0]["committed_models"];
+    let model = models[0].as_str().unwrap();
+    assert!(told(model).contains(&format!("in the results that are there, by `{model}`")));
+    let other = told("another");
+    assert!(
+        other.contains(&format!("are of `{model}`, not of `another`")),
+        "{other}"
+    );
+    assert!(
+        other.contains("assumed:") && !other.contains("committed"),
+        "{other}"
+    );
     // Other cells than those of the sweep say nothing of it.
     folder.change(
         "experiments/local-model.toml",
@@ -179,8 +202,24 @@ fn a_sweep_that_its_bound_ends_keeps_what_was_paid_for() {
         folder.run(&words).exits(3);
         assert_eq!(folder.read("results/turn-cap.partial/cells.csv"), kept);
     }
+    let expected = |budget: &str| {
+        folder.change("experiments/local-model.toml", "max_turns = 8\n", budget);
+        let words = ["run", "--dry-run", "--only", "local-model", "--json"];
+        let json: Value = serde_json::from_str(&folder.run(&words).ok()).unwrap();
+        let sum = |key: &str| json["experiments"][0]["cells"][0][key].as_f64().unwrap();
+        (sum("expected_usd"), sum("at_most_usd"))
+    };
+    let budget = "max_turns = 8\nmax_budget_usd = 0.001\nbudget_check = \"reserve\"\n";
+    let (probably, most) = expected(budget);
+    assert!(
+        probably <= most && (most - 0.001).abs() < 1e-12,
+        "{probably} {most}"
+    );
     let nothing = spend("0").exits(3).stderr;
     assert!(nothing.contains("after 0 of 4 runs"), "{nothing}");
+    // Once the sweep is whole, nobody needs the part.
+    spend("5").ok();
+    assert!(!folder.path().join("results/turn-cap.partial").exists());
 }
 
 #[test]

@@ -139,8 +139,11 @@ async fn every_scenario_replies_over_http_plain_and_streamed_as_it_does_in_proce
         .iter()
         .flat_map(|exchange| &exchange.asked)
         .flat_map(|asked| &asked.oddities)
-        // The research tool is declared only where a run has a sub-agent.
-        .filter(|odd| !matches!(odd, Oddity::UndeclaredTool { name } if name == "research"))
+        // Tools that start a sub-agent are declared only where a run has one.
+        .filter(|odd| {
+            let starts_one = |name: &str| ["research", "survey"].contains(&name);
+            !matches!(odd, Oddity::UndeclaredTool { name } if starts_one(name))
+        })
         .collect();
     assert!(odd.is_empty(), "{odd:?}");
 }

@@ -2,7 +2,9 @@
 //! services that draw it over time.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::ValueEnum as _;
@@ -71,9 +73,24 @@ impl Export {
             Content::Bmf => bmf(series),
             Content::GithubActionBenchmark => github_action_benchmark(series),
         };
-        write_file(&self.file, text.as_bytes()).map_err(|error| Failure::could_not_do(&error))?;
-        Ok(())
+        put(&self.file, text.as_bytes())
     }
+}
+
+/// Writes to where `path` leads. A device or a pipe is written to and not replaced; a link stays
+/// one.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+    if !fs::metadata(&path).is_ok_and(is_special) {
+        write_file(&path, bytes).map_err(|error| Failure::could_not_do(&error))?;
+        return Ok(());
+    }
+    let written = fs::OpenOptions::new().write(true).open(&path);
+    let written = written.and_then(|mut device| device.write_all(bytes));
+    written.map_err(|error| {
+        Failure::CouldNotDo(format!("{}: cannot be written: {error}", path.display()))
+    })
 }
 
 #[derive(Serialize)]
@@ -191,6 +208,24 @@ mod tests {
         ]);
         assert_eq!(read, expected);
         assert!(text.contains("0.0000001425"), "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_written_to_and_links_are_followed() {
+        use std::os::unix::fs::FileTypeExt;
+        put(Path::new("/dev/null"), b"text").unwrap();
+        let kind = fs::metadata("/dev/null").unwrap().file_type();
+        assert!(kind.is_char_device());
+        let full = put(Path::new("/dev/full"), b"text").unwrap_err();
+        assert!(matches!(full, Failure::CouldNotDo(words) if words.starts_with("/dev/full: ")));
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        put(&link, b"new").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 
     #[test]

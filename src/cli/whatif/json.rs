@@ -106,7 +106,7 @@ pub(super) fn of(answer: &Answer<'_>) -> String {
         },
         recorded: object(recorded),
         reported: formats
-            .map(|(format, of)| reported(format, of, answer))
+            .map(|(format, of)| reported(*format, of, answer))
             .collect(),
         marked_runs: sum.marked,
         successes: (sum.marked > 0).then_some(sum.successes),
@@ -135,7 +135,7 @@ fn settings(answer: &Answer<'_>) -> Vec<Object> {
 }
 
 /// What the records of a format say themselves, beside what is counted.
-fn reported(format: &Format, of: &OfFormat, answer: &Answer<'_>) -> Object {
+fn reported(format: Format, of: &OfFormat, answer: &Answer<'_>) -> Object {
     let or_null = |number: Option<u64>| number.map_or_else(null, raw);
     let reported = &of.reported;
     Object(vec![
@@ -149,7 +149,7 @@ fn reported(format: &Format, of: &OfFormat, answer: &Answer<'_>) -> Object {
         ),
         (
             "counted_cost_usd",
-            answer.costs.get(format).map_or_else(null, raw),
+            answer.costs.get(&format).map_or_else(null, raw),
         ),
         ("reporting_runs", raw(of.reporting)),
         ("turns", or_null(reported.turns)),

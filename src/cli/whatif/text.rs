@@ -126,11 +126,10 @@ fn marks(answer: &Answer<'_>) -> String {
     };
     let mut formats = answer.imported.formats.values();
     let is_cached = |of: &OfFormat| of.reported.cached_tokens.is_some_and(|tokens| tokens > 0);
-    let discount = match formats.any(is_cached) {
-        true => {
-            "           cached tokens are reported; what is counted is billed without their discount\n"
-        }
-        false => "",
+    let discount = if formats.any(is_cached) {
+        "           cached tokens are reported; what is counted is billed without their discount\n"
+    } else {
+        ""
     };
     format!(
         "\nprice      {}: {} ({})\n{discount}\
@@ -222,6 +221,10 @@ fn interval(low: Option<&Cell>, high: Option<&Cell>) -> String {
 
 fn cheapest(answer: &Answer<'_>) -> String {
     let mut text = String::from("\n");
+    let sum = &answer.report.recorded;
+    if sum.marked > 0 && sum.successes == 0 {
+        text.push_str("no run was a success, so nothing says what a limit would lose\n");
+    }
     for cheapest in answer.report.cheapest(answer.keep) {
         text.push_str(&sentence(answer, &cheapest));
     }
@@ -233,6 +236,9 @@ fn sentence(answer: &Answer<'_>, cheapest: &Cheapest<'_>) -> String {
     let (what, keep) = (words.join(" with "), percent(answer.keep));
     let sum = &answer.report.recorded;
     match cheapest.found {
+        Some((_, tally)) if tally.cost >= sum.cost => {
+            format!("no {what} of these saves anything and keeps {keep} % of the successes\n")
+        }
         Some((case, tally)) => format!(
             "the cheapest {what} that keeps {keep} % of the successes: {case}, {} of {} kept, ${} \
              instead of ${}\n",

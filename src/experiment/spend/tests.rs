@@ -120,3 +120,41 @@ fn a_run_without_a_bound_is_not_begun() {
     let error = ended.unwrap_err().to_string();
     assert!(error.ends_with("set max_completion_tokens"), "{error}");
 }
+
+#[test]
+fn a_stop_pays_for_what_ended_and_says_what_was_under_way() {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    let document = Document::parse("t.toml", RUNAWAYS).unwrap();
+    let experiment = Experiment::from_document("t", &document, &Home::Embedded).unwrap();
+    let whole = spend(pico(i64::MAX), 2).1.spent();
+    let host = Host::here();
+    // Whenever the stop comes; often it comes while runs are under way.
+    let mut in_between = 0;
+    for limit in (0..400).step_by(10) {
+        let looks = AtomicU64::new(0);
+        let stop = || looks.fetch_add(1, Relaxed) >= limit;
+        let (mut purse, mut rows) = (Purse::of(pico(i64::MAX)), 0);
+        let execution = Execution {
+            jobs: 1,
+            host: &host,
+            progress: &mut |_| {},
+            stop: &stop,
+        };
+        let mut take = |_| -> Result<(), std::convert::Infallible> {
+            rows += 1;
+            Ok(())
+        };
+        let ended = experiment.execute_within(&mut purse, execution, &mut take);
+        let Err(ExecuteError::Stopped { done, .. }) = ended else {
+            continue;
+        };
+        assert_eq!(done, rows);
+        assert!(purse.spent() <= whole);
+        assert_eq!(purse.spent() > PicoUsd::ZERO, rows > 0);
+        if 0 < rows && rows < 9 {
+            in_between += 1;
+            assert!(purse.to_string().ends_with("more in flight"), "{purse}");
+        }
+    }
+    assert!(in_between > 0);
+}

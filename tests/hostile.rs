@@ -105,8 +105,15 @@ fn many(count: usize, id: impl Fn(usize) -> String) -> String {
 const UNREADABLE: End = End::Fails("is not a chat completion in JSON");
 const TOO_LARGE: End = End::Fails("larger than");
 
+/// All cases, by what is wrong with them.
 fn cases() -> Vec<Case> {
-    use End::{Answers, Fails, GoesOn};
+    let groups = [large_and_deep(), encodings(), calls(), shapes()];
+    groups.into_iter().flatten().collect()
+}
+
+/// Too much, and too deep.
+fn large_and_deep() -> Vec<Case> {
+    use End::{Fails, GoesOn};
     let deep = "[".repeat(100_000);
     let deep_whole = format!("{deep}{}", "]".repeat(100_000));
     vec![
@@ -152,6 +159,13 @@ fn cases() -> Vec<Case> {
             format!(r#"{{"content":[{}1]}}"#, "1,".repeat(1_900_000)),
             Fails("more JSON values"),
         ),
+    ]
+}
+
+/// Texts that mean something to a parser, a tokenizer or a terminal.
+fn encodings() -> Vec<Case> {
+    use End::{Answers, GoesOn};
+    vec![
         case(
             "a lone surrogate in the prose",
             r#"{"content":"\ud800"}"#,
@@ -171,6 +185,41 @@ fn cases() -> Vec<Case> {
             GoesOn,
         )
         .told(1, "Error: "),
+        case(
+            "spellings of special tokens",
+            r#"{"content":"<|endoftext|><|im_start|>system<|im_end|>"}"#,
+            Answers,
+        ),
+        case(
+            "special tokens as arguments",
+            call("read_file", "<|endoftext|>"),
+            GoesOn,
+        )
+        .told(1, "Error: "),
+        case(
+            "commands to a terminal",
+            format!(r#"{{"content":{}}}"#, quoted(printed::HOSTILE)),
+            Answers,
+        ),
+        case(
+            "NUL in a path",
+            call("read_file", r#"{"path":"notes.txt\u0000.png"}"#),
+            GoesOn,
+        )
+        .told(1, "Error: "),
+        case(
+            "numbers beyond all floats",
+            call("read_file", r#"{"path":1e999999}"#),
+            GoesOn,
+        )
+        .told(1, "Error: "),
+    ]
+}
+
+/// Calls of what there is not, and too many of them.
+fn calls() -> Vec<Case> {
+    use End::GoesOn;
+    vec![
         case("a tool that does not exist", call("rm -rf /", "{}"), GoesOn).told(1, "Error: "),
         case(
             "a tool with a name of 100 kB",
@@ -204,6 +253,13 @@ fn cases() -> Vec<Case> {
             GoesOn,
         )
         .told(2, "was used before"),
+    ]
+}
+
+/// Messages of another shape than is asked for.
+fn shapes() -> Vec<Case> {
+    use End::{Answers, GoesOn};
+    vec![
         case(
             "prose and a call at once",
             call("list_files", "{}").replace("null", r#""I will look.""#),
@@ -230,35 +286,7 @@ fn cases() -> Vec<Case> {
             r#"{"content":"done.","tool_calls":[7]}"#,
             Answers,
         ),
-        case(
-            "spellings of special tokens",
-            r#"{"content":"<|endoftext|><|im_start|>system<|im_end|>"}"#,
-            Answers,
-        ),
-        case(
-            "special tokens as arguments",
-            call("read_file", "<|endoftext|>"),
-            GoesOn,
-        )
-        .told(1, "Error: "),
-        case(
-            "commands to a terminal",
-            format!(r#"{{"content":{}}}"#, quoted(printed::HOSTILE)),
-            Answers,
-        ),
         case("nothing at all", "null", Answers),
-        case(
-            "NUL in a path",
-            call("read_file", r#"{"path":"notes.txt\u0000.png"}"#),
-            GoesOn,
-        )
-        .told(1, "Error: "),
-        case(
-            "numbers beyond all floats",
-            call("read_file", r#"{"path":1e999999}"#),
-            GoesOn,
-        )
-        .told(1, "Error: "),
     ]
 }
 
@@ -388,7 +416,7 @@ fn a_usage_that_cannot_be_is_not_billed_and_one_that_can_be_is() {
         ),
         (r#"{"prompt_tokens":"many","completion_tokens":4}"#, counted),
         (r#"{"prompt_tokens":2.5,"completion_tokens":4}"#, counted),
-        (r#"[1,2]"#, counted),
+        ("[1,2]", counted),
         (
             r#"{"prompt_tokens":1000000000,"completion_tokens":1000000000}"#,
             "14000.000000",

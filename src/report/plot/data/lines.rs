@@ -143,9 +143,8 @@ impl Lines {
         let Some(by) = &self.by else {
             return Vec::new();
         };
-        // A blank behind each comma, so that a long name can be broken there.
-        let name = super::name_of(locale, by, &line.of);
-        let parts: Vec<&str> = name.split(',').map(str::trim).collect();
-        vec![parts.join(", ")]
+        // Blanks for commas: a long name can be broken there, and reads the same in lines that run
+        // from right to left.
+        vec![super::name_of(locale, by, &line.of).replace(',', " ")]
     }
 }

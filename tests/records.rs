@@ -133,7 +133,7 @@ const REPORTED: [(Format, Reported); 7] = [
     (
         Format::Trace,
         (
-            9,
+            10,
             [None, Some(13_700), None, Some(280)],
             Some(41_080_000_000),
         ),
@@ -457,6 +457,56 @@ fn what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_read() {
     for named in ["a.jsonl", "d.json"] {
         assert!(record_files(&[path(named)]).is_err(), "{named}");
     }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_on_is_told_and_the_next_ones_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = folder.path().join("good.jsonl");
+    fs::write(&good, short("a")).unwrap();
+    let missing = folder.path().join("missing.jsonl");
+    let import = Import {
+        files: vec![folder.path().to_owned(), missing, good],
+        ..Import::default()
+    };
+    let (mut told, mut runs) = (Vec::new(), 0);
+    let mut watch = |seen: Seen<'_>| {
+        if let Seen::Skipped(piece) = seen {
+            told.push((piece.place.line, piece.what.clone()));
+        }
+        ControlFlow::Continue(())
+    };
+    let imported = import.each(&mut watch, |_| (), |()| runs += 1).unwrap();
+    assert_eq!((imported.files, imported.skipped, runs), (3, 2, 1));
+    for (line, what) in told {
+        assert_eq!(line, 1);
+        assert!(what.starts_with("cannot be read on: "), "{what}");
+    }
+}
+
+#[test]
+fn a_session_that_was_copied_into_another_file_is_one_and_equal_conversations_are_two() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/records");
+    let twice = |format: Format| {
+        let folder = folder.path().join(format.as_str());
+        for copy in ["one", "two"] {
+            let folder = folder.join(copy);
+            fs::create_dir_all(&folder).unwrap();
+            for file in record_files(&[records.join(format.as_str())])
+                .unwrap()
+                .files
+            {
+                fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap();
+            }
+        }
+        import(&[folder], &SuccessMark::Usual).recordings.len()
+    };
+    let once = |format| fixtures(format).recordings.len();
+    for format in [Format::ClaudeCode, Format::Codex] {
+        assert_eq!(twice(format), once(format), "{}", format.as_str());
+    }
+    assert_eq!(twice(Format::Chat), 2 * once(Format::Chat));
 }
 
 #[test]

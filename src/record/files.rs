@@ -37,22 +37,27 @@ const COMPRESSED: [(&str, &[u8]); 4] = [
 
 /// The files that are meant: files as they are, and of folders what is called `.jsonl`, `.json`
 /// or `.traj`, however deep, in the order of their names. What cannot be read in a folder is
-/// told and left out.
+/// told and left out. `-` is standard input; a file of that name is `./-`.
 ///
 /// # Errors
 /// [`Unreadable`] for a path that was named itself.
 pub fn record_files(paths: &[PathBuf]) -> Result<RecordFiles, Unreadable> {
     let mut found = RecordFiles::default();
     for path in paths {
+        let path = if path == Path::new("-") {
+            Path::new("/dev/stdin")
+        } else {
+            path
+        };
         let of_path = |error| Unreadable {
-            path: path.clone(),
+            path: path.to_path_buf(),
             error,
         };
         if fs::metadata(path).map_err(of_path)?.is_dir() {
             found.walk(path).map_err(of_path)?;
         } else {
             readable(path).map_err(of_path)?;
-            found.files.push(path.clone());
+            found.files.push(path.to_path_buf());
         }
     }
     Ok(found)

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -70,7 +69,7 @@ pub struct OfFormat {
     pub turns: u64,
     /// Their tokens as they are counted.
     pub counted: Usage,
-    /// Recordings that report their tokens.
+    /// Recordings that report anything: tokens, requests or cost.
     pub reporting: u64,
     /// What the records report, where they do.
     pub reported: Reported,
@@ -93,22 +92,10 @@ pub struct Imported {
     pub oddities: Oddities,
 }
 
-/// Why an import ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// A file cannot be read.
-    #[error("{}: cannot be read", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        #[source]
-        error: io::Error,
-    },
-    /// Whoever watched wanted no more.
-    #[error("the import was stopped")]
-    Stopped,
-}
+/// Whoever watched an import wanted no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the import was stopped")]
+pub struct ImportStopped;
 
 /// A value of a file.
 #[derive(Debug)]
@@ -141,13 +128,13 @@ impl Import {
     /// it made in the order of the files.
     ///
     /// # Errors
-    /// [`ImportError`] for a file that cannot be read, or where `watch` broke off.
+    /// [`ImportStopped`] where `watch` broke off.
     pub fn each<T: Send>(
         &self,
         watch: Watch<'_>,
         make: impl Fn(Recording) -> T + Sync,
         mut take: impl FnMut(T),
-    ) -> Result<Imported, ImportError> {
+    ) -> Result<Imported, ImportStopped> {
         let mut source = Source::new(&self.files);
         let mut reading = Reading::new(self);
         let mut sum = Imported {
@@ -156,7 +143,6 @@ impl Import {
         };
         loop {
             let batch = source.batch();
-            let batch = batch.map_err(|(path, error)| ImportError::Io { path, error })?;
             if batch.is_empty() {
                 break;
             }
@@ -210,6 +196,8 @@ struct Reading<'i> {
     /// Of the file that is read, once its format is known.
     file: Option<Box<dyn Importer>>,
     closed: Vec<Draft>,
+    /// Digests of the sessions that were handed on.
+    sessions: BTreeSet<u128>,
     duplicates: u64,
     /// What was odd in pieces, whatever became of them.
     oddities: Oddities,
@@ -221,6 +209,7 @@ impl<'i> Reading<'i> {
             import,
             file: None,
             closed: Vec::new(),
+            sessions: BTreeSet::new(),
             duplicates: 0,
             oddities: Oddities::default(),
         }
@@ -232,7 +221,7 @@ impl<'i> Reading<'i> {
             Parsed::Wrong(skipped) => Some(skipped),
             Parsed::End => {
                 if let Some(mut ended) = self.file.take() {
-                    self.closed.extend(ended.closed(true));
+                    self.close(ended.closed(true));
                 }
                 None
             }
@@ -258,18 +247,35 @@ impl<'i> Reading<'i> {
             self.oddities.see(Oddity::HalfCharacter);
         }
         let taken = file.take(piece);
-        self.closed.extend(file.closed(false));
+        let closed = file.closed(false);
+        self.close(closed);
         if taken? == Taken::Duplicate {
             self.duplicates += 1;
         }
         Ok(())
     }
+
+    /// Hands recordings on. A session that was copied into another file is still one session;
+    /// what has no name of its own may well be the same twice.
+    fn close(&mut self, drafts: Vec<Draft>) {
+        for draft in drafts {
+            let is_new = match draft.session() {
+                Some(session) => self.sessions.insert(digest(&session)),
+                None => true,
+            };
+            if is_new {
+                self.closed.push(draft);
+            } else {
+                self.duplicates += 1;
+            }
+        }
+    }
 }
 
-fn heard(answer: ControlFlow<()>) -> Result<(), ImportError> {
+fn heard(answer: ControlFlow<()>) -> Result<(), ImportStopped> {
     match answer {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(ImportError::Stopped),
+        ControlFlow::Break(()) => Err(ImportStopped),
     }
 }
 
@@ -325,6 +331,7 @@ fn parse(raw: Raw) -> Vec<Parsed> {
     let (place, before, bytes) = match raw {
         Raw::End => return vec![Parsed::End],
         Raw::TooLong(place) => return wrong(place, format!("longer than {} MiB", MOST >> 20)),
+        Raw::Unread(place, error) => return wrong(place, format!("cannot be read on: {error}")),
         Raw::Cut(place) => return wrong(place, "the file ends inside of its array".to_owned()),
         Raw::Piece {
             place,
@@ -401,7 +408,7 @@ struct Counted {
 
 impl Counted {
     fn of(recording: &Recording) -> Self {
-        let is_reporting = recording.reported.prompt_tokens.is_some();
+        let is_reporting = !recording.reported.is_empty();
         Self {
             format: recording.format,
             of_format: OfFormat {

@@ -18,7 +18,7 @@ use super::output::{self, counted};
 use super::signals::Interrupt;
 use crate::money::PicoUsd;
 use crate::pricing::Price;
-use crate::record::{Format, Import, ImportError, Imported, Seen, Skipped, record_files};
+use crate::record::{Format, Import, ImportStopped, Imported, Seen, Skipped, record_files};
 use crate::results::stats::Thousandths;
 use crate::results::{Column, CsvFile, WriteError};
 use crate::whatif::{Report, Sweep, of_case};
@@ -128,11 +128,9 @@ pub(super) fn read(
     if skipped > NAMED {
         output::note(format_args!("… and {} more left out", skipped - NAMED));
     }
-    match imported {
-        Ok(imported) => Ok((imported, report, costs)),
-        Err(ImportError::Stopped) => Err(Failure::Stopped),
-        Err(error) => Err(Failure::could_not_do(&error)),
-    }
+    imported
+        .map(|imported| (imported, report, costs))
+        .map_err(|ImportStopped| Failure::Stopped)
 }
 
 fn tell(Skipped { place, what }: &Skipped) {

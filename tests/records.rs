@@ -149,7 +149,7 @@ const REPORTED: [(Format, Reported); 7] = [
     (
         Format::MiniSweAgent,
         (
-            9,
+            10,
             [Some(20), Some(2_800), Some(80), Some(280)],
             Some(470_000_000_000),
         ),

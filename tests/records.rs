@@ -485,13 +485,18 @@ fn a_file_that_cannot_be_read_on_is_told_and_the_next_ones_are_read() {
 }
 
 #[test]
-fn a_session_that_was_copied_into_another_file_is_one_and_equal_conversations_are_two() {
-    let folder = tempfile::tempdir().unwrap();
+fn a_record_that_was_copied_into_another_file_is_one() {
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/records");
-    let twice = |format: Format| {
-        let folder = folder.path().join(format.as_str());
+    let copied = [
+        Format::Chat,
+        Format::ClaudeCode,
+        Format::Codex,
+        Format::SweAgent,
+    ];
+    for format in copied {
+        let folder = tempfile::tempdir().unwrap();
         for copy in ["one", "two"] {
-            let folder = folder.join(copy);
+            let folder = folder.path().join(copy);
             fs::create_dir_all(&folder).unwrap();
             for file in record_files(&[records.join(format.as_str())])
                 .unwrap()
@@ -500,13 +505,24 @@ fn a_session_that_was_copied_into_another_file_is_one_and_equal_conversations_ar
                 fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap();
             }
         }
-        import(&[folder], &SuccessMark::Usual).recordings.len()
-    };
-    let once = |format| fixtures(format).recordings.len();
-    for format in [Format::ClaudeCode, Format::Codex] {
-        assert_eq!(twice(format), once(format), "{}", format.as_str());
+        let (once, twice) = (
+            fixtures(format),
+            import(&[folder.path().to_owned()], &SuccessMark::Usual),
+        );
+        let (once, again) = (once.recordings.len(), twice.recordings.len());
+        assert_eq!(once, again, "{}", format.as_str());
+        assert!(twice.imported.duplicates >= once as u64);
     }
-    assert_eq!(twice(Format::Chat), 2 * once(Format::Chat));
+}
+
+#[test]
+fn a_file_that_is_named_twice_or_by_a_link_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("a.jsonl"), short("a")).unwrap();
+    std::os::unix::fs::symlink(path("a.jsonl"), path("b.jsonl")).unwrap();
+    let found = record_files(&[path("a.jsonl"), folder.path().to_owned()]).unwrap();
+    assert_eq!((found.files, found.again), (vec![path("a.jsonl")], 2));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::message::Usage;
 
-/// How many lines of a file are remembered, so that one that comes again is known.
+/// How many records are remembered, so that one that comes again is known.
 const REMEMBERED: usize = 1 << 20;
 
 /// How many recordings are worked on before what was made of them is handed on.
@@ -194,7 +194,9 @@ impl Import {
 struct Reading<'i> {
     import: &'i Import,
     /// Of the file that is read, once its format is known.
-    file: Option<Box<dyn Importer>>,
+    file: Option<(Format, Box<dyn Importer>)>,
+    /// Digests of the pieces that are a record each, of all files.
+    records: BTreeSet<u128>,
     closed: Vec<Draft>,
     /// Digests of the sessions that were handed on.
     sessions: BTreeSet<u128>,
@@ -208,6 +210,7 @@ impl<'i> Reading<'i> {
         Self {
             import,
             file: None,
+            records: BTreeSet::new(),
             closed: Vec::new(),
             sessions: BTreeSet::new(),
             duplicates: 0,
@@ -220,7 +223,7 @@ impl<'i> Reading<'i> {
         match parsed {
             Parsed::Wrong(skipped) => Some(skipped),
             Parsed::End => {
-                if let Some(mut ended) = self.file.take() {
+                if let Some((_, mut ended)) = self.file.take() {
                     self.close(ended.closed(true));
                 }
                 None
@@ -238,11 +241,19 @@ impl<'i> Reading<'i> {
             let Some(format) = self.import.format.or_else(|| Format::of(&piece.value)) else {
                 return Err("no record of a known format; --from FORMAT says which it is".into());
             };
-            self.file = Some(self.import.importer(format));
+            self.file = Some((format, self.import.importer(format)));
         }
-        let Some(file) = &mut self.file else {
+        let Some((format, file)) = &mut self.file else {
             return Ok(());
         };
+        let is_record = matches!(
+            format,
+            Format::Chat | Format::MiniSweAgent | Format::SweAgent
+        );
+        if is_record && self.records.len() < REMEMBERED && !self.records.insert(piece.digest) {
+            self.duplicates += 1;
+            return Ok(());
+        }
         for _ in 0..piece.halves {
             self.oddities.see(Oddity::HalfCharacter);
         }
@@ -286,7 +297,6 @@ type ReadOne = fn(Value, &Place) -> Result<Draft, Wrong>;
 struct OneEach {
     success: SuccessMark,
     read: ReadOne,
-    known: BTreeSet<u128>,
     read_last: Option<Draft>,
 }
 
@@ -295,7 +305,6 @@ impl OneEach {
         Self {
             success,
             read,
-            known: BTreeSet::new(),
             read_last: None,
         }
     }
@@ -303,9 +312,6 @@ impl OneEach {
 
 impl Importer for OneEach {
     fn take(&mut self, piece: Piece) -> Result<Taken, Wrong> {
-        if self.known.len() < REMEMBERED && !self.known.insert(piece.digest) {
-            return Ok(Taken::Duplicate);
-        }
         let success = self.success.read(&piece.value);
         let mut draft = (self.read)(piece.value, &piece.place)?;
         draft.success = success;

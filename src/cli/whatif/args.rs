@@ -200,6 +200,14 @@ impl WhatifArgs {
     pub(super) fn spare_inputs(&self, files: &[PathBuf]) -> Result<(), Failure> {
         let plot = self.plot.as_ref().map(|plot| ("--plot", &plot.path));
         let csv = self.csv.as_ref().map(|path| ("--csv", path));
+        if let (Some((_, plot)), Some((_, csv))) = (plot, csv)
+            && (plot == csv || is_same_file(plot, csv))
+        {
+            return Err(Failure::WrongInput(format!(
+                "--plot and --csv name one file, {}: name two",
+                plot.display()
+            )));
+        }
         for (option, path) in plot.into_iter().chain(csv) {
             if let Some(file) = files.iter().find(|file| is_same_file(file, path)) {
                 return Err(Failure::WrongInput(format!(
@@ -250,6 +258,11 @@ impl WhatifArgs {
             return wrong("more than 2,000 settings: sweep fewer, or leave --cross out");
         }
         let cases = cases(&axes, self.cross);
+        if cases.is_empty() && self.plot.is_some() {
+            return wrong(
+                "--plot draws settings: name a limit or a policy, such as --max-turns 5..30",
+            );
+        }
         Sweep::new(cases, (price.clone(), self.max_completion_tokens), marks)
             .map_err(|error| Failure::could_not_do(&error))
     }

@@ -8,6 +8,9 @@ use crate::report::plot::{Frontier, FrontierLine, Joined};
 use crate::results::Cell;
 use crate::whatif::{Axis, Case, Setting, Tally};
 
+/// A setting, and what came of it.
+type Played = (Case, Tally);
+
 /// How many policies are named below the picture, one by one.
 const MOST_NAMED: usize = 8;
 
@@ -25,7 +28,7 @@ pub(super) fn write(file: &PlotFile, answer: &Answer<'_>) -> Result<(), Failure>
 fn frontier(answer: &Answer<'_>) -> Frontier {
     let (report, price) = (answer.report, answer.price);
     let cheapest = report.cheapest(answer.keep);
-    let mut groups: Vec<(Vec<Axis>, Vec<&(Case, Tally)>)> = Vec::new();
+    let mut groups: Vec<(Vec<Axis>, Vec<&Played>)> = Vec::new();
     for case in &report.cases {
         let axes = case.0.axes();
         match groups.iter_mut().find(|(known, _)| *known == axes) {
@@ -82,7 +85,7 @@ fn limits(axes: &[Axis], points: Vec<(f64, f64)>) -> FrontierLine {
 }
 
 /// Policies, which are told apart by what they cost.
-fn policies(cases: &[&(Case, Tally)], points: Vec<(f64, f64)>) -> FrontierLine {
+fn policies(cases: &[&Played], points: Vec<(f64, f64)>) -> FrontierLine {
     let mut by_cost = cases.to_vec();
     by_cost.sort_by_key(|(_, tally)| tally.cost);
     let values = |case: &Case| -> String {

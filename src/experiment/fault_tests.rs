@@ -403,6 +403,12 @@ fn a_column_of_something_misspelt_is_not_missing() {
 }
 
 #[test]
+fn the_name_of_a_case_is_one_line() {
+    let text = format!("{PLAN}[[case]]\nname = \"a\\n::error::b\"\n");
+    check_one(&text, 5);
+}
+
+#[test]
 fn cells_that_a_wrong_sweep_does_not_have_are_not_missed() {
     let two = |setting: &str| axis(setting, "[1, 2]");
     let twice = axis("seed", "[1]") + &axis("seed", "[2]");

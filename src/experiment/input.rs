@@ -164,6 +164,13 @@ fn check_cases(findings: &mut Findings<'_>, file: &ExperimentFile) {
                 "say what is special about it",
             );
         }
+        if case.name.contains(char::is_control) {
+            findings.add(
+                &pointer,
+                "the name of a case has a line break or another control character",
+                "a name is one line of text",
+            );
+        }
         if !seen.insert(case.name.as_str()) {
             let message = format!("two cases are called `{}`", case.name);
             findings.add(&pointer, &message, "rename one");

@@ -221,6 +221,7 @@ impl Sweep {
         (0..self.len()).map(|index| self.cell(index))
     }
 
+    /// What a cell is called, in one line whatever its values are.
     fn id(&self, labels: &[Printed]) -> String {
         let axes = match &self.shape {
             Shape::Single => return "cell".to_owned(),
@@ -231,7 +232,12 @@ impl Sweep {
             .iter()
             .zip(labels)
             .map(|(axis, label)| format!("{}={label}", axis.setting));
-        pairs.collect::<Vec<_>>().join(" ")
+        let id = pairs.collect::<Vec<_>>().join(" ");
+        let in_one_line = |letter: char| match letter {
+            letter if letter.is_control() => letter.escape_default().to_string(),
+            letter => letter.to_string(),
+        };
+        id.chars().map(in_one_line).collect()
     }
 
     /// Which value of each axis, or which case, makes the cell at `index`; none beyond the last.

@@ -53,6 +53,19 @@ def large(letters):
 LARGE = large(200_000)
 
 
+async def fill(port):
+    """Has the server count so many texts that all it remembers of them is full: 65,536, and as many before them. The
+    clients would take minutes for that, and memory may grow until then."""
+    connection = await Connection.open(port)
+    for at in range(16):
+        messages = [{"role": "user", "content": f"{at} {number}"} for number in range(9_000)]
+        body = json.dumps({"model": "scripted/once", "messages": messages}).encode()
+        reply = await connection.ask("/runs/fill/v1/chat/completions", body)
+        if reply.status != 200:
+            raise SystemExit(f"a request with 9,000 messages: {reply.status}: {reply.body[:200]!r}")
+    connection.close()
+
+
 class Nuisances:
     """All of them; they go on until their tasks are cancelled."""
 

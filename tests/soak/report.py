@@ -9,7 +9,8 @@ from statistics import median
 MOST_GROWTH_MIB = 4.0
 MOST_GROWTH_SHARE = 0.05
 # The judged part begins after a minute, or later: once the server has been asked so often that all that it remembers is
-# full (it remembers 100,000 exchanges, or 64 MiB of them). Before that, memory may grow by design.
+# full: 100,000 exchanges, or 64 MiB of them, and the lengths of 131,072 texts, which `fill` sees to. Before that, memory may
+# grow by design.
 WARM_UP_SECONDS = 60
 WARM_UP_REQUESTS = 120_000
 # A shorter judged part says nothing.

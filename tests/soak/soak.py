@@ -9,14 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from datetime import date
 from pathlib import Path
 
 import finale
 import report
 from clients import SERVER_FAULT, Load
-from nuisances import Nuisances
+from nuisances import Nuisances, fill
 from scripts import SCENARIOS, scripts
 from server import Process, account
 
@@ -92,6 +91,7 @@ async def soak(process, played, given):
     before = process.sample(0, 0)
     watch = asyncio.create_task(process.watch(lambda: load.tally.requests))
     begun = time.monotonic()
+    await fill(process.port)
     await nuisances.start()
     telling = asyncio.create_task(progress(begun, seconds, load, nuisances, process))
     clients = asyncio.create_task(load.run(CLIENTS))
@@ -145,13 +145,13 @@ def judge_ending(findings, sign, ending):
 
 def judge_last_lines(findings, sign, ending, told):
     """Each whole reply that a client has got during the end has its line."""
-    group = ending.load.prefix
-    ours = Counter({key: count for key, count in ending.load.tally.seen.items()})
-    theirs = told.runs[group]
-    # What the server has answered and its client did not take, or the other way round, can only be a last request.
+    ours, theirs = ending.load.tally.seen, told.runs[ending.load.prefix]
+    # The server may have answered more than arrived, never less. A reset may also be its farewell, which has no line.
     missing = {kind: count - theirs[{"whole": "replies"}.get(kind, kind)] for kind, count in ours.items()}
     short = {kind: count for kind, count in missing.items() if count > 0 and kind != "reset"}
     findings.check(f"{sign.name}: every reply that arrived is in the log", not short, f"not there: {short}" if short else "0 missing")
+    cut = told.runs["ends-too-late"]["gone"]
+    findings.check(f"{sign.name}: what was cut off at the end of the grace is in the log", cut == ending.cut, f"{cut} of {ending.cut}")
 
 
 def page(given, findings, load, nuisances, flatness, endings, samples):
@@ -188,7 +188,8 @@ process, and what the server says of itself against what they saw.
 | stopped by SIGTERM, SIGINT | {", ".join(f"after {ending.seconds:.2f} s with {ending.code}" for ending in endings)} |
 
 Memory counts as flat if a robust line through the samples (Theil and Sen) grows by no more than {report.MOST_GROWTH_MIB:.0f} MiB or
-{report.MOST_GROWTH_SHARE:.0%} over the judged part. That begins after {report.WARM_UP_SECONDS} s and {report.WARM_UP_REQUESTS:,} requests: by then all that the server remembers is full.
+{report.MOST_GROWTH_SHARE:.0%} over the judged part. That begins after {report.WARM_UP_SECONDS} s and {report.WARM_UP_REQUESTS:,} requests: by then all that the server remembers is full
+(100,000 exchanges; the lengths of 131,072 texts, which the run begins by filling).
 
 ## Scripted errors
 

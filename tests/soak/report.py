@@ -61,13 +61,9 @@ def write_csv(path, samples):
 
 
 def step_for(most):
-    """A distance between marks, so that there are between four and ten."""
-    step = 1.0
-    while most / step > 10:
-        step *= 2.5 if str(step).startswith("2") else 2
-    while most / step < 4:
-        step /= 2
-    return step
+    """The smallest of 1, 2, 5, 10, ... or of their tenths and hundredths, with which there are ten marks at most."""
+    steps = (lead * 10.0**power for power in range(-3, 10) for lead in (1, 2, 5))
+    return next(step for step in steps if most / step <= 10)
 
 
 class Panel:

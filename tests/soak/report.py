@@ -43,8 +43,8 @@ class Flatness:
                 f"{WARM_UP_REQUESTS:,} requests"
             )
         return (
-            f"{self.slope * 60:+.3f} MiB a minute from {self.begins:.0f} s on, {self.growth:+.2f} MiB over {self.seconds:.0f} s; "
-            f"{self.most:.1f} MiB are allowed"
+            f"{self.slope * 60:+.3f} MiB a minute from {self.begins:.0f} s on, "
+            f"{self.growth:+.2f} MiB over {self.seconds:.0f} s; {self.most:.1f} MiB are allowed"
         )
 
 

@@ -78,7 +78,8 @@ async def progress(begun, seconds, load, nuisances, process):
         print(
             f"{time.monotonic() - begun:4.0f} of {seconds:.0f} s: {tally.requests:,} requests, {tally.runs:,} runs, "
             f"{faults:,} scripted faults, {len(tally.wrong) + len(nuisances.wrong)} wrong, "
-            f"{sum(nuisances.ended.values()):,} nuisances let go, {last.rss_kib / 1024:.1f} MiB, {last.open_files} open files",
+            f"{sum(nuisances.ended.values()):,} nuisances let go, {last.rss_kib / 1024:.1f} MiB, "
+            f"{last.open_files} open files",
             file=sys.stderr,
             flush=True,
         )
@@ -96,11 +97,15 @@ async def soak(process, played, given):
     telling = asyncio.create_task(progress(begun, seconds, load, nuisances, process))
     clients = asyncio.create_task(load.run(CLIENTS))
     await asyncio.wait([clients, watch, telling], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    is_gone = watch.done()
     load.stopping = True
     telling.cancel()
     watch.cancel()
     await clients
     await nuisances.stop()
+    if is_gone:
+        last = process.log.read_text().splitlines()[-5:]
+        raise SystemExit("\n".join(["the server ended by itself; its last lines:", *last]))
     after = process.sample(0, 0)
     deadline = time.monotonic() + 5
     while after.open_files > before.open_files and time.monotonic() < deadline:
@@ -112,7 +117,8 @@ async def soak(process, played, given):
 def judge_load(findings, load, nuisances, files):
     tally, (before, after) = load.tally, files
     findings.none_of("every reply is the scripted one, every error a scripted one", tally.wrong)
-    findings.check("errors seen are errors scripted", tally.seen == tally.scripted, f"{sum(tally.seen.values()):,} requests")
+    asked = f"{sum(tally.seen.values()):,} requests"
+    findings.check("errors seen are errors scripted", tally.seen == tally.scripted, asked)
     findings.none_of("who is slow, silent, gone or sends garbage is let go as it should be", nuisances.wrong)
     idle = f"{before.open_files} before, {after.open_files} after"
     findings.check("no connection stays open when its client is gone", after.open_files <= before.open_files, idle)
@@ -126,12 +132,18 @@ def judge_account(findings, load, nuisances, told):
     findings.check("every exchange has its line", not missing and not told.missed,
                    f"{missing:,} of {told.highest:,} are not there, of which {told.missed:,} were said to be left out")
     ours, theirs = load.tally.turns, told.turns
-    differ = [f"{key}: clients {dict(ours[key])}, server {dict(theirs[key])}" for key in ours | theirs if ours[key] != theirs[key]]
+    differ = [
+        f"{key}: clients {dict(ours[key])}, server {dict(theirs[key])}"
+        for key in ours | theirs
+        if ours[key] != theirs[key]
+    ]
     findings.none_of("replies, tokens and faults of each scenario and turn are the same on both sides", differ)
     findings.none_of("the server finds nothing odd in runs that keep to the protocol", told.odd)
     slow, gone = told.runs["slow-body"]["408"], told.runs["hangs-up"]["gone"]
     ended = nuisances.ended
     findings.check("slow bodies are refused with 408 on both sides", slow == ended["a body a byte a second"], f"{slow}")
+    never = told.runs["never-reads"]["replies"]
+    findings.check("a stream that nobody reads is given up", not never, f"{never} whole ones in the log")
     findings.check("streams left by their client are logged so", gone >= ended["hangs up mid-stream"], f"{gone:,}")
 
 
@@ -140,7 +152,7 @@ def judge_ending(findings, sign, ending):
     findings.check(f"{name}: exits with {finale.CODE} within its grace of {finale.GRACE:.0f} s",
                    ending.code == finale.CODE and ending.seconds <= finale.GRACE + finale.LATE,
                    f"{ending.code} after {ending.seconds:.2f} s")
-    findings.none_of(f"{name}: replies in progress are finished if the grace allows it, and nobody is left waiting", ending.wrong)
+    findings.none_of(f"{name}: replies in progress are finished if there is time, nobody is left waiting", ending.wrong)
 
 
 def judge_last_lines(findings, sign, ending, told):
@@ -149,9 +161,11 @@ def judge_last_lines(findings, sign, ending, told):
     # The server may have answered more than arrived, never less. A reset may also be its farewell, which has no line.
     missing = {kind: count - theirs[{"whole": "replies"}.get(kind, kind)] for kind, count in ours.items()}
     short = {kind: count for kind, count in missing.items() if count > 0 and kind != "reset"}
-    findings.check(f"{sign.name}: every reply that arrived is in the log", not short, f"not there: {short}" if short else "0 missing")
+    seen = f"not there: {short}" if short else "0 missing"
+    findings.check(f"{sign.name}: every reply that arrived is in the log", not short, seen)
     cut = told.runs["ends-too-late"]["gone"]
-    findings.check(f"{sign.name}: what was cut off at the end of the grace is in the log", cut == ending.cut, f"{cut} of {ending.cut}")
+    seen = f"{cut} of {ending.cut}"
+    findings.check(f"{sign.name}: what was cut off at the end of the grace is in the log", cut == ending.cut, seen)
 
 
 def page(given, findings, load, nuisances, flatness, endings, samples):
@@ -160,8 +174,12 @@ def page(given, findings, load, nuisances, flatness, endings, samples):
     version = subprocess.run([given.program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     times = sorted(tally.milliseconds)
     at = lambda share: times[min(int(len(times) * share), len(times) - 1)] if times else 0  # noqa: E731
-    kinds = [(kind, tally.scripted[kind], tally.seen[kind]) for kind in sorted(tally.scripted | tally.seen) if kind != "whole"]
+    kinds = sorted((tally.scripted | tally.seen).keys() - {"whole"})
+    kinds = [(kind, tally.scripted[kind], tally.seen[kind]) for kind in kinds]
     gone = [(kind, Nuisances.KINDS[kind], nuisances.ended[kind]) for kind in Nuisances.KINDS]
+    rss = [samples[0].rss_kib / 1024, flatness.peak, samples[-1].rss_kib / 1024]
+    checked = [(what, held, saw[:120]) for what, held, saw in findings.rows]
+    ends = ", ".join(f"after {ending.seconds:.2f} s with {ending.code}" for ending in endings)
     return f"""\
 # The server, soaked
 
@@ -172,7 +190,7 @@ server, and other work may have run beside them: the figures of time say less th
 {CLIENTS} clients made whole runs of {len(SCENARIOS)} scenarios for {samples[-1].second:.0f} s, and checked every reply against the same run in
 process, and what the server says of itself against what they saw.
 
-{report.table(("checked", "", "seen"), [(what, held, saw[:120]) for what, held, saw in findings.rows])}
+{report.table(("checked", "", "seen"), checked)}
 
 | | |
 | --- | --- |
@@ -182,14 +200,14 @@ process, and what the server says of itself against what they saw.
 | connections | {tally.connections:,} |
 | bytes received | {tally.bytes_in:,} |
 | plain replies, as the clients see them | median {at(0.5):.1f} ms, 99 of 100 within {at(0.99):.1f} ms, longest {at(1.0):.0f} ms |
-| resident memory | {samples[0].rss_kib / 1024:.1f} MiB at the start, {flatness.peak:.1f} MiB at most, {samples[-1].rss_kib / 1024:.1f} MiB at the end |
+| resident memory | {rss[0]:.1f} MiB at the start, {rss[1]:.1f} MiB at most, {rss[2]:.1f} MiB at the end |
 | growth | {flatness} |
 | open files at most | {max(s.open_files for s in samples)} |
-| stopped by SIGTERM, SIGINT | {", ".join(f"after {ending.seconds:.2f} s with {ending.code}" for ending in endings)} |
+| stopped by SIGTERM, SIGINT | {ends} |
 
 Memory counts as flat if a robust line through the samples (Theil and Sen) grows by no more than {report.MOST_GROWTH_MIB:.0f} MiB or
-{report.MOST_GROWTH_SHARE:.0%} over the judged part. That begins after {report.WARM_UP_SECONDS} s and {report.WARM_UP_REQUESTS:,} requests: by then all that the server remembers is full
-(100,000 exchanges; the lengths of 131,072 texts, which the run begins by filling).
+{report.MOST_GROWTH_SHARE:.0%} over the judged part. That begins after {report.WARM_UP_SECONDS} s and {report.WARM_UP_REQUESTS:,} requests: by then
+all that the server remembers is full, the lengths of 131,072 texts included, which the run begins by sending.
 
 ## Scripted errors
 
@@ -238,7 +256,8 @@ async def all_of_it(given, folder):
         findings.check("memory is flat", flatness.holds, str(flatness))
     given.out.mkdir(parents=True, exist_ok=True)
     report.write_csv(given.out / "memory.csv", first.samples)
-    title = f"loopmeter serve under {CLIENTS} clients and {sum(Nuisances.KINDS.values())} nuisances: {load.tally.requests:,} requests"
+    others = sum(Nuisances.KINDS.values())
+    title = f"loopmeter serve under {CLIENTS} clients and {others} nuisances: {load.tally.requests:,} requests"
     (given.out / "memory.svg").write_text(report.svg(first.samples, flatness, title), encoding="utf-8")
     text = page(given, findings, load, nuisances, flatness, (term, interrupt), first.samples)
     (given.out / "README.md").write_text(text, encoding="utf-8")

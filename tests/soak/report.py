@@ -128,7 +128,7 @@ def svg(samples, flatness, title):
         trend = [(second / 60, flatness.at_zero + flatness.slope * second) for second in ends]
         parts.append(memory.line(trend, 'stroke="#b3261e" stroke-width="1.4" stroke-dasharray="6 4"'))
         words = f"robust line: {flatness.slope * 60:+.3f} MiB a minute"
-        x, y = memory.x(minutes) - 6, memory.y(flatness.at_zero + flatness.slope * ends[1]) + 24
+        x, y = memory.x(minutes) - 6, memory.y(flatness.at_zero * 0.75)
         parts.append(f'<text x="{x}" y="{y}" text-anchor="end" fill="#b3261e">{words}</text>')
     parts += files.axes("open files", True)
     parts.append(files.line([(s.second / 60, s.open_files) for s in samples], 'stroke="#1f5fa8" stroke-width="1.2"'))

@@ -84,6 +84,30 @@ fn it_says_where_it_is_plays_one_scenario_and_ends_on_a_signal() {
     }
 }
 
+/// A connection on which a streamed reply has begun.
+fn begun(addr: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(addr).expect("the server listens");
+    let body = BODY.replacen('{', "{\"stream\":true,", 1);
+    let length = body.len();
+    let request = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).expect("it reads");
+    stream.read_exact(&mut [0]).expect("it answers");
+    stream
+}
+
+#[test]
+fn what_is_cut_off_when_it_stops_has_its_line() {
+    let long = ["--scenario", "plan", "--verbose", "--latency", "ttft=600s"];
+    let (child, _stdout, addr) = start(&long);
+    let streams: Vec<_> = (0..8).map(|_| begun(&addr)).collect();
+    let (code, stderr) = end(child, "-TERM");
+    assert_eq!(code, Some(130), "{stderr}");
+    let lines = stderr.matches("the client went away");
+    assert_eq!(lines.count(), streams.len(), "{stderr}");
+}
+
 #[test]
 fn wrong_usage_is_refused_with_what_to_do() {
     for (arguments, told) in [

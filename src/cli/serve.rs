@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use tokio::net::TcpListener;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::environment;
@@ -13,7 +15,7 @@ use super::output;
 use super::signals::interrupted;
 use crate::meter::script;
 use crate::scenario::{Fault, Pace, ScenarioError};
-use crate::server::{Config, Key, Library, Log, Server, TurnIndex};
+use crate::server::{Config, Exchange, Key, Library, Server, TurnIndex};
 
 /// `loopmeter serve`.
 #[derive(Debug, Args)]
@@ -98,15 +100,19 @@ async fn serve(args: &ServeArgs, config: Config) -> Result<Exit, Failure> {
     let addr = listener.local_addr().map_err(no_listener)?;
     let greeting = greeting(addr, &config);
     let server = Server::new(config);
-    if args.verbose {
-        tokio::spawn(tell(server.log()));
-    }
+    let telling = args
+        .verbose
+        .then(|| tokio::spawn(tell(server.log().subscribe())));
     output::line(greeting)?;
     server
         .serve(listener, async {
             interrupted().await;
         })
         .await;
+    // The server and its log are gone, so that this ends with the last line.
+    if let Some(telling) = telling {
+        let _ = telling.await;
+    }
     Ok(Exit::Stopped)
 }
 
@@ -138,9 +144,8 @@ fn greeting(addr: SocketAddr, config: &Config) -> String {
     )
 }
 
-/// Writes a line for every exchange.
-async fn tell(log: Log) {
-    let mut news = log.subscribe();
+/// Writes a line for every exchange, until there can be no more of them.
+async fn tell(mut news: Receiver<Arc<Exchange>>) {
     loop {
         match news.recv().await {
             Ok(exchange) => output::note(one_line(&exchange.to_string())),

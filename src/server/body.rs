@@ -125,6 +125,10 @@ impl Body for ReplyBody {
                 Some(Step::Stall(span)) => {
                     self.wait_until(Instant::now() + span);
                     self.steps = broken_off();
+                    // What was handed over leaves once there is nothing more for now: that is said
+                    // even where the time is over by the next look at the clock.
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
                 }
                 Some(Step::Break) => {
                     let lost = io::Error::from(io::ErrorKind::ConnectionAborted);
@@ -151,7 +155,7 @@ fn broken_off() -> Steps {
 
 /// A pause after which a break loses nothing of what was sent before.
 pub(super) fn break_off(after: Duration) -> [Step; 2] {
-    [Step::Until(after + BEFORE_BREAK), Step::Break]
+    [Step::Until(after), Step::Stall(BEFORE_BREAK)]
 }
 
 impl Watch {

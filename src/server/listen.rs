@@ -80,8 +80,9 @@ impl Server {
         drop(listener);
         drop(closing);
         let all = async { while tasks.join_next().await.is_some() {} };
-        // Whoever is not done by then is cut off as the set of tasks is dropped.
         let _ = timeout(limits.grace_time, all).await;
+        // Whoever is not done by then is cut off; its exchange is in the log when this returns.
+        tasks.shutdown().await;
     }
 
     async fn rest(&self) {

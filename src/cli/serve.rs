@@ -15,7 +15,7 @@ use super::output;
 use super::signals::interrupted;
 use crate::meter::script;
 use crate::scenario::{Fault, Pace, ScenarioError};
-use crate::server::{Config, Exchange, Key, Library, Server, TurnIndex};
+use crate::server::{Config, Exchange, Key, Library, Limits, Server, TurnIndex};
 
 /// `loopmeter serve`.
 #[derive(Debug, Args)]
@@ -80,7 +80,11 @@ pub(super) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         faults: args.fault.clone(),
         seed: args.seed,
         key,
-        ..Config::default()
+        // Its exchanges are told as they end, if at all: nobody looks at them afterwards.
+        limits: Limits {
+            exchanges: 0,
+            ..Limits::default()
+        },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

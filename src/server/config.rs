@@ -123,6 +123,9 @@ pub struct Limits {
     pub stall_time: Duration,
     /// For requests in progress when the server is told to stop.
     pub grace_time: Duration,
+    /// Exchanges that the log holds, for whoever looks at them afterwards; of more, the oldest are
+    /// forgotten.
+    pub exchanges: usize,
 }
 
 impl Default for Limits {
@@ -138,6 +141,7 @@ impl Default for Limits {
             write_time: Duration::from_secs(30),
             stall_time: Duration::from_secs(600),
             grace_time: Duration::from_secs(2),
+            exchanges: 100_000,
         }
     }
 }

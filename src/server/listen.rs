@@ -39,8 +39,9 @@ impl Server {
     /// A server that behaves as `config` says. Its clock starts now.
     #[must_use]
     pub fn new(config: Config) -> Self {
+        let log = Log::of_at_most(config.limits.exchanges);
         Self {
-            shared: Arc::new(Shared::new(config, Log::new())),
+            shared: Arc::new(Shared::new(config, log)),
         }
     }
 

@@ -20,29 +20,26 @@ struct Kept {
     exchanges: VecDeque<Arc<Exchange>>,
     bytes: usize,
     forgotten: u64,
+    /// The most exchanges that are kept.
+    most: usize,
 }
 
-/// The most exchanges that are kept.
-const MOST_EXCHANGES: usize = 100_000;
 /// The most bytes that they hold together, about.
 const MOST_BYTES: usize = 64 << 20;
 /// How far a subscriber may fall behind.
 const BACKLOG: usize = 1_024;
 
-impl Default for Log {
-    fn default() -> Self {
+impl Log {
+    /// An empty log, which holds so many exchanges at most.
+    pub(super) fn of_at_most(most: usize) -> Self {
+        let kept = Kept {
+            most,
+            ..Kept::default()
+        };
         Self {
-            kept: Arc::default(),
+            kept: Arc::new(Mutex::new(kept)),
             news: broadcast::Sender::new(BACKLOG),
         }
-    }
-}
-
-impl Log {
-    /// An empty log.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
     }
 
     /// The exchanges so far.
@@ -79,7 +76,7 @@ impl Kept {
     fn push(&mut self, exchange: Arc<Exchange>) {
         self.bytes += exchange.weight();
         self.exchanges.push_back(exchange);
-        while self.exchanges.len() > MOST_EXCHANGES || self.bytes > MOST_BYTES {
+        while self.exchanges.len() > self.most || self.bytes > MOST_BYTES {
             let Some(oldest) = self.exchanges.pop_front() else {
                 break;
             };

@@ -20,10 +20,16 @@ pub(super) struct Ledger {
 #[derive(Debug, Default)]
 struct Runs {
     by_key: BTreeMap<Key, Run>,
+    /// The runs, the one that was not heard of for longest first.
+    by_age: BTreeMap<u64, Key>,
     clock: u64,
+    /// How much is remembered of all runs.
+    entries: usize,
 }
 
-const MOST_RUNS: usize = 256;
+const MOST_RUNS: usize = 16_384;
+/// The most that is remembered of all runs together: many short ones, or some long ones.
+const MOST_ENTRIES: usize = 1 << 20;
 /// The most bodies, ids and results that are remembered of one run.
 const MOST_OF_RUN: usize = 4_096;
 
@@ -55,12 +61,12 @@ pub(super) enum PathCount {
 impl Ledger {
     /// Takes note of a request.
     pub(super) fn seat(&self, run: &Key, received: &Received, path: PathCount) -> Seat {
-        self.lock().run(run).seat(received, path)
+        self.lock().with(run, |run| run.seat(received, path))
     }
 
     /// Takes note of what a request was answered with at a turn.
     pub(super) fn issued(&self, run: &Key, turn: u32, calls: &[ToolCall]) {
-        self.lock().run(run).issued(turn, calls);
+        self.lock().with(run, |run| run.issued(turn, calls));
     }
 
     fn lock(&self) -> MutexGuard<'_, Runs> {
@@ -69,17 +75,29 @@ impl Ledger {
 }
 
 impl Runs {
-    fn run(&mut self, key: &Key) -> &mut Run {
+    fn with<T>(&mut self, key: &Key, work: impl FnOnce(&mut Run) -> T) -> T {
         self.clock += 1;
-        if self.by_key.len() >= MOST_RUNS && !self.by_key.contains_key(key) {
-            let oldest = self.by_key.iter().min_by_key(|(_, run)| run.heard_of);
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                self.by_key.remove(&oldest);
+        let run = self.by_key.entry(key.clone()).or_default();
+        self.by_age.remove(&run.heard_of);
+        self.by_age.insert(self.clock, key.clone());
+        run.heard_of = self.clock;
+        self.entries -= run.entries();
+        let done = work(run);
+        self.entries += run.entries();
+        self.forget();
+        done
+    }
+
+    /// Forgets the oldest runs, as long as there is too much.
+    fn forget(&mut self) {
+        while self.by_key.len() > MOST_RUNS || self.entries > MOST_ENTRIES {
+            let Some((_, oldest)) = self.by_age.pop_first() else {
+                return;
+            };
+            if let Some(run) = self.by_key.remove(&oldest) {
+                self.entries -= run.entries();
             }
         }
-        let run = self.by_key.entry(key.clone()).or_default();
-        run.heard_of = self.clock;
-        run
     }
 }
 
@@ -142,6 +160,11 @@ struct Body {
 }
 
 impl Run {
+    /// How much is remembered of it.
+    fn entries(&self) -> usize {
+        self.bodies.len() + self.issued.len() + self.results.len() + self.last.len()
+    }
+
     fn seat(&mut self, received: &Received, path: PathCount) -> Seat {
         let body = self.attempt(received.body);
         let view = View::of(received, self);
@@ -410,6 +433,10 @@ impl<K: Ord + Clone, V> Bounded<K, V> {
 
     fn values(&self) -> impl Iterator<Item = &V> {
         self.values.values()
+    }
+
+    fn len(&self) -> usize {
+        self.values.len()
     }
 
     fn is_empty(&self) -> bool {

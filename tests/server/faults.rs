@@ -254,3 +254,22 @@ async fn replies_take_at_least_the_time_that_they_are_told_to() {
     let tokens = u32::try_from(usage.completion_tokens).unwrap();
     assert!(took(2) >= Duration::from_millis(40) + Duration::from_millis(2) * (tokens - 5));
 }
+
+#[tokio::test]
+async fn a_run_among_hundreds_is_known_again() {
+    const RUNS: usize = 600;
+    let server = start(Config::default()).await;
+    let body = ask("scripted/plan").to_string();
+    for run in (0..RUNS).chain(0..RUNS) {
+        let path = format!("/runs/r{run}/v1/chat/completions");
+        let sent = Sent {
+            path: &path,
+            ..Sent::chat(&body)
+        };
+        assert_eq!(server.send(sent).await.status, Some(200));
+    }
+    let seen = server.stop().await;
+    let asked = seen.iter().map(|exchange| exchange.asked.as_ref().unwrap());
+    let attempts: Vec<u32> = asked.map(|asked| asked.attempt).collect();
+    assert_eq!(attempts, [[1; RUNS], [2; RUNS]].concat());
+}

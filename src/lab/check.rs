@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::clock::ClockKind;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Inputs};
 use crate::lab::attribution::{Attribution, changed_inputs};
 use crate::lab::bill::Changes;
 use crate::lab::timed::{self, Outcome, Timing};
@@ -119,9 +119,17 @@ fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabE
     check.read_from_rows(&folder, experiment, &reading)?;
     check.judge(reading);
     check.attribution = Attribution::of(&folder, experiment, (&fresh.cells, &labels, &labels))?;
-    if committed_bytes(&folder, INPUTS)?.is_none() {
-        let file = INPUTS;
-        check.findings.push(Finding::Missing { file });
+    match committed_bytes(&folder, INPUTS)? {
+        None => check.findings.push(Finding::Missing { file: INPUTS }),
+        Some(bytes) => {
+            let damage = Inputs::parse(&bytes).err();
+            check.findings.extend(damage.map(|error| Finding::Unreadable {
+                problem: format!(
+                    "{INPUTS}: {error}; `loopmeter check --update --only {}` writes it anew",
+                    experiment.name()
+                ),
+            }));
+        }
     }
     check.keep(fresh);
     Ok(check)
@@ -173,10 +181,15 @@ fn check_digests(experiment: &Experiment, lab: &Lab<'_>) -> Result<Check, LabErr
     if !check.findings.is_empty() {
         return Ok(check);
     }
-    let mismatches = verify_digests(&folder)?;
-    check
-        .findings
-        .extend(mismatches.into_iter().map(Finding::Digest));
+    match verify_digests(&folder) {
+        Ok(mismatches) => {
+            let mismatches = mismatches.into_iter().map(Finding::Digest);
+            check.findings.extend(mismatches);
+        }
+        Err(error) => check.findings.push(Finding::Unreadable {
+            problem: error.to_string(),
+        }),
+    }
     match Measured::read(experiment, &folder) {
         Ok(rows) => {
             let reading = Reading::of(experiment, &rows, lab.draw)?;

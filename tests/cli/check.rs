@@ -137,6 +137,23 @@ fn results_that_are_no_text_are_told() {
 }
 
 #[test]
+fn inputs_that_cannot_be_read_and_digests_that_are_gone_are_told_and_end_nothing_else() {
+    let folder = only("plan");
+    folder.write("results/plan/inputs.json", b"{");
+    let told = differs(&folder, "plan");
+    assert!(told.contains("inputs.json: "), "{told}");
+    assert!(told.contains("--update --only plan"), "{told}");
+    folder.run(&["check", "--update", "--only", "plan"]).ok();
+    folder.run(&["check", "--only", "plan"]).ok();
+
+    let folder = only("cancel-real");
+    std::fs::remove_file(folder.path().join("results/cancel-real/SHA256SUMS")).unwrap();
+    let told = folder.run(&["check"]).exits(1).stdout;
+    assert!(told.contains("SHA256SUMS"), "{told}");
+    assert!(told.contains("claims"), "{told}");
+}
+
+#[test]
 fn a_changed_byte_of_the_real_clock_is_held_against_its_digest() {
     let folder = only("cancel-real");
     for file in ["cells.csv", "turns.csv", "inputs.json"] {

@@ -130,6 +130,30 @@ pub enum CancelReaches {
     Nothing,
 }
 
+/// How the calls of one turn are executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
+pub enum ToolExecution {
+    /// One after the other.
+    #[default]
+    Serial,
+    /// Calls that only read and stand side by side run at the same time; every other call runs
+    /// alone. What is said, done and billed is what it is one after the other.
+    Parallel,
+}
+
+impl ToolExecution {
+    /// So that a run that does not use it is written down as it was before there was a choice.
+    fn is_serial(&self) -> bool {
+        *self == Self::Serial
+    }
+}
+
 /// All policies of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
@@ -145,6 +169,9 @@ pub struct Policy {
     pub verdict_wording: VerdictWording,
     /// What the stop signal reaches.
     pub cancel_reaches: CancelReaches,
+    /// How the calls of one turn are executed.
+    #[serde(default, skip_serializing_if = "ToolExecution::is_serial")]
+    pub tool_execution: ToolExecution,
 }
 
 /// One condition that ends a run; a run has a list of them, checked in order.

@@ -275,6 +275,7 @@ pub struct RunState {
     /// The call whose tool was started and has not been answered, by id. It is saved before the
     /// tool runs; so a run that is taken up knows what was not started (no result, not here), what
     /// was started and may have written (here), and what is done (its result is in the transcript).
+    /// Calls that run at the same time only read, and are never here: they are simply run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<String>,
     /// Results that repeated calls are answered from, by signature; empty with dedupe off.

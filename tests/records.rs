@@ -133,7 +133,7 @@ const REPORTED: [(Format, Reported); 7] = [
     (
         Format::Trace,
         (
-            9,
+            10,
             [None, Some(13_700), None, Some(280)],
             Some(41_080_000_000),
         ),
@@ -149,7 +149,7 @@ const REPORTED: [(Format, Reported); 7] = [
     (
         Format::MiniSweAgent,
         (
-            9,
+            10,
             [Some(20), Some(2_800), Some(80), Some(280)],
             Some(470_000_000_000),
         ),
@@ -457,6 +457,72 @@ fn what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_read() {
     for named in ["a.jsonl", "d.json"] {
         assert!(record_files(&[path(named)]).is_err(), "{named}");
     }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_on_is_told_and_the_next_ones_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = folder.path().join("good.jsonl");
+    fs::write(&good, short("a")).unwrap();
+    let missing = folder.path().join("missing.jsonl");
+    let import = Import {
+        files: vec![folder.path().to_owned(), missing, good],
+        ..Import::default()
+    };
+    let (mut told, mut runs) = (Vec::new(), 0);
+    let mut watch = |seen: Seen<'_>| {
+        if let Seen::Skipped(piece) = seen {
+            told.push((piece.place.line, piece.what.clone()));
+        }
+        ControlFlow::Continue(())
+    };
+    let imported = import.each(&mut watch, |_| (), |()| runs += 1).unwrap();
+    assert_eq!((imported.files, imported.skipped, runs), (3, 2, 1));
+    for (line, what) in told {
+        assert_eq!(line, 1);
+        assert!(what.starts_with("cannot be read on: "), "{what}");
+    }
+}
+
+#[test]
+fn a_record_that_was_copied_into_another_file_is_one() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/records");
+    let copied = [
+        Format::Chat,
+        Format::ClaudeCode,
+        Format::Codex,
+        Format::SweAgent,
+    ];
+    for format in copied {
+        let folder = tempfile::tempdir().unwrap();
+        for copy in ["one", "two"] {
+            let folder = folder.path().join(copy);
+            fs::create_dir_all(&folder).unwrap();
+            for file in record_files(&[records.join(format.as_str())])
+                .unwrap()
+                .files
+            {
+                fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap();
+            }
+        }
+        let (once, twice) = (
+            fixtures(format),
+            import(&[folder.path().to_owned()], &SuccessMark::Usual),
+        );
+        let (once, again) = (once.recordings.len(), twice.recordings.len());
+        assert_eq!(once, again, "{}", format.as_str());
+        assert!(twice.imported.duplicates >= once as u64);
+    }
+}
+
+#[test]
+fn a_file_that_is_named_twice_or_by_a_link_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("a.jsonl"), short("a")).unwrap();
+    std::os::unix::fs::symlink(path("a.jsonl"), path("b.jsonl")).unwrap();
+    let found = record_files(&[path("a.jsonl"), folder.path().to_owned()]).unwrap();
+    assert_eq!((found.files, found.again), (vec![path("a.jsonl")], 2));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::files::write_file;
 use crate::pricing::{CHAPTER_PRICE, Price};
 use crate::record::{Import, SuccessMark, record_files};
 use crate::results::Cell;
-use crate::whatif::{Lever, Marks, PERMANENT, Report, Sweep, lever_cases, levers};
+use crate::whatif::{Lever, Marks, PERMANENT, Report, Sweep, lever_cases, lever_policies, levers};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
   loopmeter levers --price openai/gpt-4o --out levers/ ~/runs
 
 A change of the bill in percent: below 0 it is a saving. Scripted runs: the claims of the
-experiments, which `loopmeter check` holds to their rows. Recorded runs: their replies as they
+experiments, which `loopmeter check` holds to their rows, at the prices of the experiments. Recorded runs: their replies as they
 were, see `loopmeter whatif --help`; without the definitions of tools is the most that fewer tools
 could save. What recorded runs cannot say is left empty.
 
@@ -166,6 +166,13 @@ fn markdown(rows: &[Row], report: Option<&Report>, price: &Price) -> String {
             "\n{} recorded runs, ${} as they were; price: {} ({}, {})",
             report.recorded.runs, report.recorded.cost, price.name, price.source, price.date
         );
+        if price.has_cache_rates() {
+            text.push_str(
+                "\nBoth caches are billed at this price's own rates of cached tokens; what differs \
+                 is what they find.\n",
+            );
+        }
+        let _ = writeln!(text, "\nPolicies on recorded runs: {}.", lever_policies());
     }
     text
 }

@@ -121,6 +121,12 @@ impl Price {
         worst.max(cost(rates, prompt_tokens))
     }
 
+    /// Whether it has rates of its own for cached tokens, whatever the length of a prompt.
+    #[must_use]
+    pub fn has_cache_rates(&self) -> bool {
+        self.rates.cached_read.is_some() || self.rates.cache_write.is_some()
+    }
+
     /// The most that any one token can cost.
     #[must_use]
     pub fn dearest_token(&self) -> PicoUsd {

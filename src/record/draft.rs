@@ -166,6 +166,13 @@ impl Draft {
         }
     }
 
+    /// What makes a session that session, where the format gives each a name of its own.
+    pub(super) fn session(&self) -> Option<Vec<u8>> {
+        let is_named = matches!(self.format, Format::ClaudeCode | Format::Codex);
+        let id = self.id.as_ref().filter(|_| is_named)?;
+        serde_json::to_vec(&(id, &self.messages)).ok()
+    }
+
     /// Reads the tools on offer, where the value has some.
     pub(super) fn read_tools(&mut self, value: &mut Value) {
         self.tools_tokens = tools_tokens(take_array(value, "tools"));

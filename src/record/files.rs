@@ -1,5 +1,6 @@
 //! Which files are read: those that are named, and those of the folders that are.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -9,8 +10,12 @@ use std::path::{Path, PathBuf};
 pub struct RecordFiles {
     /// Those to read, in the order of reading.
     pub files: Vec<PathBuf>,
+    /// How often a file was met that is among those already, by this path or another.
+    pub again: u64,
     /// Those of folders that cannot be read, and why.
     pub unreadable: Vec<Unreadable>,
+    /// The files without links.
+    known: BTreeSet<PathBuf>,
 }
 
 /// A file that cannot be read.
@@ -37,28 +42,43 @@ const COMPRESSED: [(&str, &[u8]); 4] = [
 
 /// The files that are meant: files as they are, and of folders what is called `.jsonl`, `.json`
 /// or `.traj`, however deep, in the order of their names. What cannot be read in a folder is
-/// told and left out.
+/// told and left out. A file that is met twice is read once. `-` is standard input; a file of that name is `./-`.
 ///
 /// # Errors
 /// [`Unreadable`] for a path that was named itself.
 pub fn record_files(paths: &[PathBuf]) -> Result<RecordFiles, Unreadable> {
     let mut found = RecordFiles::default();
     for path in paths {
+        let path = if path == Path::new("-") {
+            Path::new("/dev/stdin")
+        } else {
+            path
+        };
         let of_path = |error| Unreadable {
-            path: path.clone(),
+            path: path.to_path_buf(),
             error,
         };
         if fs::metadata(path).map_err(of_path)?.is_dir() {
             found.walk(path).map_err(of_path)?;
         } else {
             readable(path).map_err(of_path)?;
-            found.files.push(path.clone());
+            found.take(path);
         }
     }
     Ok(found)
 }
 
 impl RecordFiles {
+    /// Takes a file, once.
+    fn take(&mut self, path: &Path) {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        if self.known.insert(real) {
+            self.files.push(path.to_path_buf());
+        } else {
+            self.again += 1;
+        }
+    }
+
     fn walk(&mut self, folder: &Path) -> io::Result<()> {
         let entries = fs::read_dir(folder)?;
         let mut entries: Vec<fs::DirEntry> = entries.collect::<io::Result<_>>()?;
@@ -68,7 +88,7 @@ impl RecordFiles {
             let seen = if entry.file_type()?.is_dir() {
                 self.walk(&path)
             } else if is_record(&path) {
-                readable(&path).map(|()| self.files.push(path.clone()))
+                readable(&path).map(|()| self.take(&path))
             } else {
                 Ok(())
             };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -23,7 +22,7 @@ use super::{
 };
 use crate::message::Usage;
 
-/// How many lines of a file are remembered, so that one that comes again is known.
+/// How many records are remembered, so that one that comes again is known.
 const REMEMBERED: usize = 1 << 20;
 
 /// How many recordings are worked on before what was made of them is handed on.
@@ -70,7 +69,7 @@ pub struct OfFormat {
     pub turns: u64,
     /// Their tokens as they are counted.
     pub counted: Usage,
-    /// Recordings that report their tokens.
+    /// Recordings that report anything: tokens, requests or cost.
     pub reporting: u64,
     /// What the records report, where they do.
     pub reported: Reported,
@@ -93,22 +92,10 @@ pub struct Imported {
     pub oddities: Oddities,
 }
 
-/// Why an import ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// A file cannot be read.
-    #[error("{}: cannot be read", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        #[source]
-        error: io::Error,
-    },
-    /// Whoever watched wanted no more.
-    #[error("the import was stopped")]
-    Stopped,
-}
+/// Whoever watched an import wanted no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the import was stopped")]
+pub struct ImportStopped;
 
 /// A value of a file.
 #[derive(Debug)]
@@ -141,13 +128,13 @@ impl Import {
     /// it made in the order of the files.
     ///
     /// # Errors
-    /// [`ImportError`] for a file that cannot be read, or where `watch` broke off.
+    /// [`ImportStopped`] where `watch` broke off.
     pub fn each<T: Send>(
         &self,
         watch: Watch<'_>,
         make: impl Fn(Recording) -> T + Sync,
         mut take: impl FnMut(T),
-    ) -> Result<Imported, ImportError> {
+    ) -> Result<Imported, ImportStopped> {
         let mut source = Source::new(&self.files);
         let mut reading = Reading::new(self);
         let mut sum = Imported {
@@ -156,7 +143,6 @@ impl Import {
         };
         loop {
             let batch = source.batch();
-            let batch = batch.map_err(|(path, error)| ImportError::Io { path, error })?;
             if batch.is_empty() {
                 break;
             }
@@ -208,8 +194,12 @@ impl Import {
 struct Reading<'i> {
     import: &'i Import,
     /// Of the file that is read, once its format is known.
-    file: Option<Box<dyn Importer>>,
+    file: Option<(Format, Box<dyn Importer>)>,
+    /// Digests of the pieces that are a record each, of all files.
+    records: BTreeSet<u128>,
     closed: Vec<Draft>,
+    /// Digests of the sessions that were handed on.
+    sessions: BTreeSet<u128>,
     duplicates: u64,
     /// What was odd in pieces, whatever became of them.
     oddities: Oddities,
@@ -220,7 +210,9 @@ impl<'i> Reading<'i> {
         Self {
             import,
             file: None,
+            records: BTreeSet::new(),
             closed: Vec::new(),
+            sessions: BTreeSet::new(),
             duplicates: 0,
             oddities: Oddities::default(),
         }
@@ -231,8 +223,8 @@ impl<'i> Reading<'i> {
         match parsed {
             Parsed::Wrong(skipped) => Some(skipped),
             Parsed::End => {
-                if let Some(mut ended) = self.file.take() {
-                    self.closed.extend(ended.closed(true));
+                if let Some((_, mut ended)) = self.file.take() {
+                    self.close(ended.closed(true));
                 }
                 None
             }
@@ -249,27 +241,52 @@ impl<'i> Reading<'i> {
             let Some(format) = self.import.format.or_else(|| Format::of(&piece.value)) else {
                 return Err("no record of a known format; --from FORMAT says which it is".into());
             };
-            self.file = Some(self.import.importer(format));
+            self.file = Some((format, self.import.importer(format)));
         }
-        let Some(file) = &mut self.file else {
+        let Some((format, file)) = &mut self.file else {
             return Ok(());
         };
+        let is_record = matches!(
+            format,
+            Format::Chat | Format::MiniSweAgent | Format::SweAgent
+        );
+        if is_record && self.records.len() < REMEMBERED && !self.records.insert(piece.digest) {
+            self.duplicates += 1;
+            return Ok(());
+        }
         for _ in 0..piece.halves {
             self.oddities.see(Oddity::HalfCharacter);
         }
         let taken = file.take(piece);
-        self.closed.extend(file.closed(false));
+        let closed = file.closed(false);
+        self.close(closed);
         if taken? == Taken::Duplicate {
             self.duplicates += 1;
         }
         Ok(())
     }
+
+    /// Hands recordings on. A session that was copied into another file is still one session;
+    /// what has no name of its own may well be the same twice.
+    fn close(&mut self, drafts: Vec<Draft>) {
+        for draft in drafts {
+            let is_new = match draft.session() {
+                Some(session) => self.sessions.insert(digest(&session)),
+                None => true,
+            };
+            if is_new {
+                self.closed.push(draft);
+            } else {
+                self.duplicates += 1;
+            }
+        }
+    }
 }
 
-fn heard(answer: ControlFlow<()>) -> Result<(), ImportError> {
+fn heard(answer: ControlFlow<()>) -> Result<(), ImportStopped> {
     match answer {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(ImportError::Stopped),
+        ControlFlow::Break(()) => Err(ImportStopped),
     }
 }
 
@@ -280,7 +297,6 @@ type ReadOne = fn(Value, &Place) -> Result<Draft, Wrong>;
 struct OneEach {
     success: SuccessMark,
     read: ReadOne,
-    known: BTreeSet<u128>,
     read_last: Option<Draft>,
 }
 
@@ -289,7 +305,6 @@ impl OneEach {
         Self {
             success,
             read,
-            known: BTreeSet::new(),
             read_last: None,
         }
     }
@@ -297,9 +312,6 @@ impl OneEach {
 
 impl Importer for OneEach {
     fn take(&mut self, piece: Piece) -> Result<Taken, Wrong> {
-        if self.known.len() < REMEMBERED && !self.known.insert(piece.digest) {
-            return Ok(Taken::Duplicate);
-        }
         let success = self.success.read(&piece.value);
         let mut draft = (self.read)(piece.value, &piece.place)?;
         draft.success = success;
@@ -325,6 +337,7 @@ fn parse(raw: Raw) -> Vec<Parsed> {
     let (place, before, bytes) = match raw {
         Raw::End => return vec![Parsed::End],
         Raw::TooLong(place) => return wrong(place, format!("longer than {} MiB", MOST >> 20)),
+        Raw::Unread(place, error) => return wrong(place, format!("cannot be read on: {error}")),
         Raw::Cut(place) => return wrong(place, "the file ends inside of its array".to_owned()),
         Raw::Piece {
             place,
@@ -401,7 +414,7 @@ struct Counted {
 
 impl Counted {
     fn of(recording: &Recording) -> Self {
-        let is_reporting = recording.reported.prompt_tokens.is_some();
+        let is_reporting = !recording.reported.is_empty();
         Self {
             format: recording.format,
             of_format: OfFormat {

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 pub use files::{RecordFiles, Unreadable, record_files};
 pub use format::Format;
-pub use import::{Import, ImportError, Imported, OfFormat, Seen, Skipped, Watch};
+pub use import::{Import, ImportStopped, Imported, OfFormat, Seen, Skipped, Watch};
 pub use message::{Oddities, Oddity};
 pub use reported::Reported;
 pub use success::{SuccessMark, SuccessMarkError};

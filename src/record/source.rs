@@ -28,6 +28,8 @@ pub(super) enum Raw {
     TooLong(Place),
     /// The file ends inside of an array.
     Cut(Place),
+    /// A file cannot be opened, or not be read behind this place.
+    Unread(Place, io::Error),
     /// A file is at its end.
     End,
 }
@@ -48,9 +50,6 @@ struct Open {
     array: Option<Elements>,
 }
 
-/// A file that cannot be read.
-pub(super) type Unreadable = (PathBuf, io::Error);
-
 impl<'f> Source<'f> {
     pub(super) fn new(files: &'f [PathBuf]) -> Self {
         Self {
@@ -65,39 +64,55 @@ impl<'f> Source<'f> {
         self.bytes
     }
 
-    /// The next pieces, in order; none at the end of the last file.
-    pub(super) fn batch(&mut self) -> Result<Vec<Raw>, Unreadable> {
+    /// The next pieces, in order; none at the end of the last file. A file that cannot be read on
+    /// is at its end there.
+    pub(super) fn batch(&mut self) -> Vec<Raw> {
         let mut batch = Vec::new();
         let until = self.bytes.saturating_add(BATCH as u64);
         while self.bytes < until || batch.is_empty() {
-            if self.open.is_none() {
-                let Some(path) = self.files.next() else {
-                    break;
-                };
-                self.open = Some(Open::new(path).map_err(|error| (path.clone(), error))?);
+            let begun = self.open.take().map(Ok);
+            let Some(open) = begun.or_else(|| self.files.next().map(|path| Open::new(path))) else {
+                break;
+            };
+            let read = open.and_then(|mut open| {
+                let read = open.piece().map_err(|error| (open.next_line(), error));
+                self.open = Some(open);
+                read
+            });
+            match read {
+                Ok((piece, bytes)) => {
+                    self.bytes = self.bytes.saturating_add(bytes);
+                    if matches!(piece, Some(Raw::End)) {
+                        self.open = None;
+                    }
+                    batch.extend(piece);
+                }
+                Err((place, error)) => {
+                    self.open = None;
+                    batch.extend([Raw::Unread(place, error), Raw::End]);
+                }
             }
-            let Some(open) = &mut self.open else { break };
-            let read = open.piece();
-            let (piece, bytes) = read.map_err(|error| (open.file.to_path_buf(), error))?;
-            self.bytes = self.bytes.saturating_add(bytes);
-            if matches!(piece, Some(Raw::End)) {
-                self.open = None;
-            }
-            batch.extend(piece);
         }
-        Ok(batch)
+        batch
     }
 }
 
 impl Open {
-    fn new(path: &Path) -> io::Result<Self> {
+    fn new(path: &Path) -> Result<Self, (Place, io::Error)> {
+        let file: Arc<Path> = path.into();
+        let first = || Place {
+            file: Arc::clone(&file),
+            line: 1,
+            element: None,
+        };
+        let reader = File::open(path).map_err(|error| (first(), error))?;
         let mut open = Self {
-            file: path.into(),
-            reader: BufReader::with_capacity(1 << 20, File::open(path)?),
+            file: Arc::clone(&file),
+            reader: BufReader::with_capacity(1 << 20, reader),
             line: 0,
             array: None,
         };
-        if let Some(length) = open.bracket()? {
+        if let Some(length) = open.bracket().map_err(|error| (first(), error))? {
             open.array = Some(Elements::after(&open.reader.buffer()[..length]));
             open.reader.consume(length);
         }
@@ -129,6 +144,13 @@ impl Open {
             line: self.line,
             element: None,
         }
+    }
+
+    /// Where reading goes on.
+    fn next_line(&self) -> Place {
+        let mut place = self.place();
+        place.line += 1;
+        place
     }
 
     /// The next element of an array, and how many bytes it took.

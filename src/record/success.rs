@@ -61,6 +61,15 @@ impl FromStr for SuccessMark {
 }
 
 impl SuccessMark {
+    /// The key that was named; none for the usual ones.
+    #[must_use]
+    pub fn named(&self) -> Option<&str> {
+        match self {
+            Self::Usual => None,
+            Self::Key { path, .. } => Some(path),
+        }
+    }
+
     /// What a value says, if it says anything.
     pub(super) fn read(&self, value: &Value) -> Option<bool> {
         match self {

@@ -210,9 +210,11 @@ impl fmt::Display for Case {
     }
 }
 
-/// The cases of a sweep: every point of every axis by itself, or every combination of them.
+/// The cases of a sweep: every point of every axis by itself, or every combination of them. A
+/// point that is named twice is one.
 #[must_use]
 pub fn cases(axes: &[Vec<Setting>], crossed: bool) -> Vec<Case> {
+    let axes: Vec<Vec<Setting>> = axes.iter().map(|axis| once_each(axis)).collect();
     let axes = axes.iter().filter(|axis| !axis.is_empty());
     if !crossed {
         return axes.flatten().map(|setting| Case(vec![*setting])).collect();
@@ -229,6 +231,16 @@ pub fn cases(axes: &[Vec<Setting>], crossed: bool) -> Vec<Case> {
     cases
 }
 
+fn once_each(axis: &[Setting]) -> Vec<Setting> {
+    let mut points = Vec::with_capacity(axis.len());
+    for point in axis {
+        if !points.contains(point) {
+            points.push(*point);
+        }
+    }
+    points
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,7 +248,7 @@ mod tests {
     #[test]
     fn axes_are_swept_one_by_one_or_crossed() {
         let axes = [
-            vec![Setting::MaxTurns(5), Setting::MaxTurns(6)],
+            vec![5, 6, 5].into_iter().map(Setting::MaxTurns).collect(),
             Vec::new(),
             vec![Setting::Dedupe(Dedupe::All), Setting::Dedupe(Dedupe::Off)],
         ];

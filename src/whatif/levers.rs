@@ -49,6 +49,8 @@ pub struct OnRecords {
 
 /// The policy of the table that leaves results out.
 const LAST: ContextPolicy = ContextPolicy::LastResults(3);
+/// The one that leaves out old results.
+const ELIDE: ContextPolicy = ContextPolicy::ElideOlder(5);
 /// The one that sums up.
 const SUMMARISE: ContextPolicy = ContextPolicy::Summarise {
     above_tokens: 6_000,
@@ -60,7 +62,7 @@ const FORGETS: &str = "what is left out cannot be looked up: `left-out` loses it
 const SUMS_UP: &str = "a summary keeps what its writer took to matter, and costs a call";
 
 /// All levers, in the order of the table.
-const LEVERS: [Lever; 11] = [
+const LEVERS: [Lever; 14] = [
     Lever {
         name: "prompt cache, blocks (OpenAI)",
         claim: "caching.openai.40_turns.cost_percent",
@@ -86,6 +88,18 @@ const LEVERS: [Lever; 11] = [
         risk: "every turn edits the cached beginning, which is then written again",
     },
     Lever {
+        name: "no result five turns old, no cache",
+        claim: "context.none.elide_older.cost_percent",
+        recorded: Recorded::Alone(Setting::Context(ELIDE)),
+        risk: FORGETS,
+    },
+    Lever {
+        name: "no result five turns old, on top of the Anthropic cache",
+        claim: "context.anthropic.elide_older.cost_percent",
+        recorded: Recorded::OnCache(ELIDE),
+        risk: "dearer than leaving the history alone, as long as anybody measured",
+    },
+    Lever {
         name: "summaries, no cache",
         claim: "context.none.summarise.cost_percent",
         recorded: Recorded::Alone(Setting::Context(SUMMARISE)),
@@ -102,6 +116,12 @@ const LEVERS: [Lever; 11] = [
         claim: "tools.200_to_4.cost_percent",
         recorded: Recorded::WithoutTools,
         risk: "a tool that is not offered is not called",
+    },
+    Lever {
+        name: "a system prompt without a hundred rules",
+        claim: "tools.rules_left_out.cost_percent",
+        recorded: Recorded::Never,
+        risk: "a rule that is not sent is not kept",
     },
     Lever {
         name: "a sub-agent instead of reading inline",
@@ -133,6 +153,14 @@ const LEVERS: [Lever; 11] = [
 #[must_use]
 pub const fn levers() -> &'static [Lever] {
     &LEVERS
+}
+
+/// The context policies that recorded runs are replayed under, as settings write them.
+#[must_use]
+pub fn lever_policies() -> String {
+    [LAST, ELIDE, SUMMARISE]
+        .map(|policy| format!("`{policy}`"))
+        .join(", ")
 }
 
 /// The cases that recorded runs are replayed in for the table.

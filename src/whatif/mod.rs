@@ -16,7 +16,7 @@ mod tally;
 mod tests;
 
 pub use axis::{Axis, Case, Setting, cases};
-pub use levers::{Lever, OnRecords, lever_cases, levers};
+pub use levers::{Lever, OnRecords, lever_cases, lever_policies, levers};
 pub use replay::Replayed;
 pub use row::{NamedCell, of_case};
 pub use script::{Marks, PERMANENT, RepeatedCalls};

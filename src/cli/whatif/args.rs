@@ -19,7 +19,7 @@ use crate::whatif::{Marks, PERMANENT, Setting, Sweep, cases};
 /// `loopmeter whatif`.
 #[derive(Debug, Args)]
 pub(in super::super) struct WhatifArgs {
-    /// Records of runs, or folders of them
+    /// Records of runs, or folders of them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// The format of the files [default: each file's own, as it shows]
@@ -36,10 +36,10 @@ pub(in super::super) struct WhatifArgs {
     #[arg(long, value_name = "USD", value_delimiter = ',')]
     budget: Vec<PicoUsd>,
     /// When a budget is compared with the cost
-    #[arg(long, value_enum, default_value = "before")]
+    #[arg(long, value_enum, default_value = "before", requires = "budget")]
     budget_check: BudgetCheck,
     /// The most tokens that a reply may have: an assumption, which `--budget-check reserve` needs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "budget")]
     max_completion_tokens: Option<u64>,
     /// Limits of all tokens of a run, such as 50000,100000
     #[arg(long, value_name = "N", value_delimiter = ',')]
@@ -51,7 +51,7 @@ pub(in super::super) struct WhatifArgs {
     #[arg(long, value_enum, value_name = "MODE", value_delimiter = ',')]
     dedupe: Vec<Dedupe>,
     /// A tool that writes nothing, for `--dedupe read_only`; records do not say
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "dedupe")]
     read_only_tool: Vec<String>,
     /// Stop a run at an error on which the model cannot act, as an expression tells it
     #[arg(long, value_name = "REGEX", num_args = 0..=1, require_equals = true,
@@ -153,7 +153,7 @@ impl FromStr for Keep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "write a percentage from 0 to 100, such as 99 or 99.5".to_owned();
+        let wrong = || "write a percentage above 0 and up to 100, such as 99 or 99.5".to_owned();
         let (whole, tenths) = text.split_once('.').unwrap_or((text, "0"));
         let digits =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -161,7 +161,8 @@ impl FromStr for Keep {
             return Err(wrong());
         }
         let thousandths: Thousandths = format!("{whole}{tenths}").parse().map_err(|_| wrong())?;
-        (thousandths <= 1_000)
+        (1..=1_000)
+            .contains(&thousandths)
             .then_some(Self(thousandths))
             .ok_or_else(wrong)
     }
@@ -199,6 +200,14 @@ impl WhatifArgs {
     pub(super) fn spare_inputs(&self, files: &[PathBuf]) -> Result<(), Failure> {
         let plot = self.plot.as_ref().map(|plot| ("--plot", &plot.path));
         let csv = self.csv.as_ref().map(|path| ("--csv", path));
+        if let (Some((_, plot)), Some((_, csv))) = (plot, csv)
+            && (plot == csv || is_same_file(plot, csv))
+        {
+            return Err(Failure::WrongInput(format!(
+                "--plot and --csv name one file, {}: name two",
+                plot.display()
+            )));
+        }
         for (option, path) in plot.into_iter().chain(csv) {
             if let Some(file) = files.iter().find(|file| is_same_file(file, path)) {
                 return Err(Failure::WrongInput(format!(
@@ -249,6 +258,11 @@ impl WhatifArgs {
             return wrong("more than 2,000 settings: sweep fewer, or leave --cross out");
         }
         let cases = cases(&axes, self.cross);
+        if cases.is_empty() && self.plot.is_some() {
+            return wrong(
+                "--plot draws settings: name a limit or a policy, such as --max-turns 5..30",
+            );
+        }
         Sweep::new(cases, (price.clone(), self.max_completion_tokens), marks)
             .map_err(|error| Failure::could_not_do(&error))
     }
@@ -302,7 +316,7 @@ mod tests {
         assert_eq!("99".parse(), Ok(Keep(990)));
         assert_eq!("99.5".parse(), Ok(Keep(995)));
         assert_eq!("100".parse(), Ok(Keep(1_000)));
-        for wrong in ["", "101", "99.55", "-1", "x", "9 9"] {
+        for wrong in ["", "0", "0.0", "101", "99.55", "-1", "x", "9 9"] {
             assert!(wrong.parse::<Keep>().is_err(), "{wrong}");
         }
     }

@@ -18,7 +18,7 @@ use super::output::{self, counted};
 use super::signals::Interrupt;
 use crate::money::PicoUsd;
 use crate::pricing::Price;
-use crate::record::{Format, Import, ImportError, Imported, Seen, Skipped, record_files};
+use crate::record::{Format, Import, ImportStopped, Imported, Seen, Skipped, record_files};
 use crate::results::stats::Thousandths;
 use crate::results::{Column, CsvFile, WriteError};
 use crate::whatif::{Report, Sweep, of_case};
@@ -38,6 +38,8 @@ struct Answer<'a> {
     /// What the counted runs of each format cost, request by request.
     costs: &'a Costs,
     price: &'a Price,
+    /// The key of success that was asked for.
+    success: Option<&'a str>,
     keep: Thousandths,
     /// The assumption of budgets that reserve.
     max_completion_tokens: Option<u64>,
@@ -52,6 +54,10 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
     args.spare_inputs(&found.files)?;
     for unreadable in &found.unreadable {
         output::note(format_args!("{unreadable}; left out"));
+    }
+    if found.again > 0 {
+        let files = counted(found.again, "file");
+        output::note(format_args!("{files} named more than once, read once"));
     }
     let import = Import {
         files: found.files,
@@ -71,6 +77,7 @@ pub(super) fn run(args: &WhatifArgs) -> Result<Exit, Failure> {
         report: &report,
         costs: &costs,
         price: &price,
+        success: import.success.named(),
         keep: args.keep.0,
         max_completion_tokens: args.reserved(),
     };
@@ -128,11 +135,9 @@ pub(super) fn read(
     if skipped > NAMED {
         output::note(format_args!("… and {} more left out", skipped - NAMED));
     }
-    match imported {
-        Ok(imported) => Ok((imported, report, costs)),
-        Err(ImportError::Stopped) => Err(Failure::Stopped),
-        Err(error) => Err(Failure::could_not_do(&error)),
-    }
+    imported
+        .map(|imported| (imported, report, costs))
+        .map_err(|ImportStopped| Failure::Stopped)
 }
 
 fn tell(Skipped { place, what }: &Skipped) {

@@ -8,6 +8,9 @@ use crate::report::plot::{Frontier, FrontierLine, Joined};
 use crate::results::Cell;
 use crate::whatif::{Axis, Case, Setting, Tally};
 
+/// How many policies are named below the picture, one by one.
+const MOST_NAMED: usize = 8;
+
 /// Draws it into a file.
 pub(super) fn write(file: &PlotFile, answer: &Answer<'_>) -> Result<(), Failure> {
     let english = Locale::load("en").map_err(|error| Failure::could_not_do(&error))?;
@@ -22,26 +25,30 @@ pub(super) fn write(file: &PlotFile, answer: &Answer<'_>) -> Result<(), Failure>
 fn frontier(answer: &Answer<'_>) -> Frontier {
     let (report, price) = (answer.report, answer.price);
     let cheapest = report.cheapest(answer.keep);
-    let mut lines: Vec<(Vec<Axis>, FrontierLine)> = Vec::new();
-    let with_limit = |(case, _): &&(Case, Tally)| case.axes().into_iter().any(Axis::is_limit);
-    for (case, tally) in report.cases.iter().filter(with_limit) {
-        let axes = case.axes();
-        let known = lines.iter().position(|(known, _)| *known == axes);
-        let at = known.unwrap_or_else(|| {
-            let found = cheapest.iter().find(|cheapest| cheapest.axes == axes);
-            let found = found.and_then(|cheapest| cheapest.found);
-            lines.push((axes, line(case, found)));
-            lines.len() - 1
-        });
-        if let Some((_, line)) = lines.get_mut(at) {
-            line.points.push(point(tally));
+    let mut groups: Vec<(Vec<Axis>, Vec<&(Case, Tally)>)> = Vec::new();
+    for case in &report.cases {
+        let axes = case.0.axes();
+        match groups.iter_mut().find(|(known, _)| *known == axes) {
+            Some((_, cases)) => cases.push(case),
+            None => groups.push((axes, vec![case])),
         }
     }
     let unlimited = point(&report.recorded);
     let is_saving = |chosen: &((f64, f64), String)| chosen.0.0 < unlimited.0;
-    for (_, line) in &mut lines {
-        line.chosen = line.chosen.take().filter(is_saving);
-    }
+    let lines = groups.into_iter().map(|(axes, cases)| {
+        let points = cases.iter().map(|(_, tally)| point(tally)).collect();
+        if !axes.iter().any(|axis| axis.is_limit()) {
+            return policies(&cases, points);
+        }
+        let found = cheapest.iter().find(|cheapest| cheapest.axes == axes);
+        let found = found.and_then(|cheapest| cheapest.found);
+        let chosen = found.map(|(case, tally)| (point(tally), label(case)));
+        FrontierLine {
+            chosen: chosen.filter(is_saving),
+            ..limits(&axes, points)
+        }
+    });
+    let lines = lines.collect();
     let runs = report.recorded.runs;
     let kept = match report.recorded.successes {
         0 => "runs that do not end early, %",
@@ -53,27 +60,59 @@ fn frontier(answer: &Answer<'_>) -> Frontier {
         title: format!("{runs} recorded runs: what limits cost, and what they keep"),
         spent: "cost of all runs, $".to_owned(),
         kept: kept.to_owned(),
-        lines: lines.into_iter().map(|(_, line)| line).collect(),
+        lines,
         unlimited: (unlimited, "as recorded".to_owned()),
         made: format!("price: {} ({}, {})", price.name, price.source, price.date),
     }
 }
 
-fn line(case: &Case, chosen: Option<(&Case, &Tally)>) -> FrontierLine {
-    let words: Vec<&str> = case.axes().into_iter().map(Axis::words).collect();
-    let name = words.join(" with ");
+/// Settings of limits, which a line joins.
+fn limits(axes: &[Axis], points: Vec<(f64, f64)>) -> FrontierLine {
+    let name = named(axes);
+    let (name, joined) = match axes {
+        [_] => (name, Joined::All),
+        _ => (format!("{name}; the line joins the best"), Joined::Best),
+    };
     FrontierLine {
-        name: match words.as_slice() {
-            [_] => name,
-            _ => format!("{name}; the line joins the best"),
-        },
-        points: Vec::new(),
-        joined: match case.settings() {
-            [_] => Joined::All,
-            _ => Joined::Best,
-        },
-        chosen: chosen.map(|(case, tally)| (point(tally), label(case))),
+        name,
+        points,
+        joined,
+        chosen: None,
     }
+}
+
+/// Policies, which are told apart by what they cost.
+fn policies(cases: &[&(Case, Tally)], points: Vec<(f64, f64)>) -> FrontierLine {
+    let mut by_cost = cases.to_vec();
+    by_cost.sort_by_key(|(_, tally)| tally.cost);
+    let values = |case: &Case| -> String {
+        let values: Vec<String> = case.settings().iter().map(Setting::value).collect();
+        values.join(" with ")
+    };
+    let values: Vec<String> = by_cost.iter().map(|(case, _)| values(case)).collect();
+    let name = named(
+        &by_cost
+            .first()
+            .map_or_else(Vec::new, |(case, _)| case.axes()),
+    );
+    FrontierLine {
+        name: match values.as_slice() {
+            [value] => format!("{name}: {value}"),
+            many if many.len() <= MOST_NAMED => {
+                format!("{name}, from the left: {}", many.join("; "))
+            }
+            many => format!("{name}: {} policies", many.len()),
+        },
+        points,
+        joined: Joined::None,
+        chosen: None,
+    }
+}
+
+/// `turn cap with budget`
+fn named(axes: &[Axis]) -> String {
+    let words: Vec<&str> = axes.iter().copied().map(Axis::words).collect();
+    words.join(" with ")
 }
 
 /// `turn cap 12`, or several of those.

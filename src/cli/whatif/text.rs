@@ -113,6 +113,10 @@ fn marks(answer: &Answer<'_>) -> String {
     let (sum, calls) = (&answer.report.recorded, answer.report.repeated);
     let price = answer.price;
     let successes = match sum.marked {
+        0 if answer.success.is_some() => format!(
+            "no record has a `{}` that says yes or no",
+            answer.success.unwrap_or_default()
+        ),
         0 => "no record says which runs did what they were for; --success KEY names what does"
             .to_owned(),
         marked => format!("{} of {marked} runs that say so", sum.successes),

@@ -10,11 +10,15 @@ use crate::report::locale::Locale;
 const LINE: Px = 22;
 
 /// How the series look, one after the other; told apart without colours too.
-const SERIES: [(Form, Ink, Dash); 4] = [
+const SERIES: [(Form, Ink, Dash); 8] = [
     (Form::Disc, Ink::Blue, Dash::Solid),
     (Form::Square, Ink::Vermilion, Dash::Dashed),
     (Form::Triangle, Ink::Green, Dash::Solid),
     (Form::Cross, Ink::Purple, Dash::Dashed),
+    (Form::Disc, Ink::Vermilion, Dash::Solid),
+    (Form::Square, Ink::Blue, Dash::Dashed),
+    (Form::Triangle, Ink::Purple, Dash::Solid),
+    (Form::Cross, Ink::Green, Dash::Dashed),
 ];
 
 /// A frontier: what is spent, to the right, and what is kept, upwards.
@@ -28,7 +32,7 @@ pub struct Frontier {
     pub kept: String,
     /// What the settings to choose are.
     pub choice: String,
-    /// A line for each way of limiting.
+    /// A line for each way of limiting, and points for policies.
     pub lines: Vec<FrontierLine>,
     /// Where it is without any limit, and what that is called.
     pub unlimited: ((f64, f64), String),
@@ -44,6 +48,8 @@ pub enum Joined {
     /// Through those alone than which none is cheaper and keeps as much: the points are settings
     /// of several axes at once.
     Best,
+    /// None: the points are policies, of which none is more or less than another.
+    None,
 }
 
 /// Settings that belong together: those of one axis, or the combinations of several.
@@ -128,6 +134,7 @@ impl FrontierLine {
         // Of those that cost the same, the one that keeps the most comes first.
         points.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.total_cmp(&one.1)));
         match self.joined {
+            Joined::None => Vec::new(),
             Joined::All => points,
             Joined::Best => {
                 let mut best = f64::NEG_INFINITY;
@@ -223,11 +230,20 @@ mod tests {
             .map(|at| (f64::from(at * 37 % 200) / 10.0, f64::from(at * 61 % 101)))
             .collect();
         let crossed = line(&names.join(" with "), &crossed, Joined::Best);
+        let policies = FrontierLine {
+            chosen: None,
+            ..line(
+                "prompt cache, from the left: openai, anthropic",
+                &rising[..2],
+                Joined::None,
+            )
+        };
         let single = line("turn cap", &rising[3..], Joined::All);
         let lines = [
             axes(1),
             axes(2),
             axes(4),
+            [axes(4), vec![policies]].concat(),
             vec![crossed],
             vec![single],
             Vec::new(),

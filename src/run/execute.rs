@@ -64,11 +64,8 @@ pub(super) async fn execute(
         run_id: &run_id,
         told_later: Mutex::default(),
     };
-    let is_one = calls.len() == 1;
-    let clocks = calls.iter().map(|_| match is_one {
-        true => None,
-        false => harness.clock.fork(),
-    });
+    let several = calls.len() > 1;
+    let clocks = calls.iter().map(|_| several.then(|| harness.clock.fork())?);
     let clocks: Vec<Option<VirtualClock>> = clocks.collect();
     let running = calls.iter().zip(tools).zip(&clocks);
     let running = running.map(|((call, tool), clock)| stage.run(call, tool, clock.as_ref()));

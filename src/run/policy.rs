@@ -147,11 +147,9 @@ pub enum ToolExecution {
     Parallel,
 }
 
-impl ToolExecution {
-    /// So that a run that does not use it is written down as it was before there was a choice.
-    fn is_serial(&self) -> bool {
-        *self == Self::Serial
-    }
+/// So that a run that does not use a choice is written down as it was before there was one.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// All policies of a run.
@@ -170,7 +168,7 @@ pub struct Policy {
     /// What the stop signal reaches.
     pub cancel_reaches: CancelReaches,
     /// How the calls of one turn are executed.
-    #[serde(default, skip_serializing_if = "ToolExecution::is_serial")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tool_execution: ToolExecution,
 }
 

@@ -10,7 +10,7 @@ use crate::message::{Message, Usage};
 use crate::money::PicoUsd;
 use crate::pricing::{Cache, CacheTerms, Price};
 use crate::run::context::{ContextPolicy, Summary};
-use crate::run::policy::{Policy, StopCondition};
+use crate::run::policy::{Policy, StopCondition, is_default};
 use crate::tools::Bill;
 
 /// Where a run stands: still going, or out by one of the five exits.
@@ -181,10 +181,6 @@ pub struct RunSettings {
     /// How the provider caches prompts, where it does and does not say what it had cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheTerms>,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl RunSettings {

@@ -65,7 +65,9 @@ pub(super) async fn execute(
         told_later: Mutex::default(),
     };
     let several = calls.len() > 1;
-    let clocks = calls.iter().map(|_| several.then(|| harness.clock.fork())?);
+    let clocks = calls
+        .iter()
+        .map(|_| several.then(|| harness.clock.fork()).flatten());
     let clocks: Vec<Option<VirtualClock>> = clocks.collect();
     let running = calls.iter().zip(tools).zip(&clocks);
     let running = running.map(|((call, tool), clock)| stage.run(call, tool, clock.as_ref()));

@@ -175,6 +175,15 @@ mod tests {
     }
 
     #[test]
+    fn two_texts_have_their_whole_pieces_in_common_up_to_the_first_that_differs() {
+        assert_eq!(count_common("one two three", "one two four"), 2);
+        assert_eq!(count_common("one two", "one two"), 2);
+        assert_eq!(count_common("one two", "one twofold"), 1);
+        assert_eq!(count_common("one", "two"), 0);
+        assert_eq!(count_common("", "one"), 0);
+    }
+
+    #[test]
     fn a_run_of_a_million_blanks_is_counted() {
         for blank in [" ", "\u{85}", "\u{a0}"] {
             let many = blank.repeat(1_000_000);

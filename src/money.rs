@@ -192,10 +192,7 @@ mod tests {
         assert_eq!(sum, PicoUsd::from_pico(8));
         assert_eq!(three - five, PicoUsd::from_pico(-2));
         assert_eq!([five, three, three].into_iter().sum::<PicoUsd>().pico(), 11);
-        assert_eq!(
-            (five * 3, five * 0),
-            (PicoUsd::from_pico(15), PicoUsd::ZERO)
-        );
+        assert_eq!(five * 3, PicoUsd::from_pico(15));
     }
 
     #[test]

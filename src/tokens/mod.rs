@@ -184,6 +184,12 @@ mod tests {
     }
 
     #[test]
+    fn a_contraction_by_a_long_s_is_a_part_of_its_word() {
+        let found: Vec<_> = pieces("it'ſ on").collect();
+        assert_eq!(found, [(0, 5), (5, 8)]);
+    }
+
+    #[test]
     fn a_run_of_a_million_blanks_is_counted() {
         for blank in [" ", "\u{85}", "\u{a0}"] {
             let many = blank.repeat(1_000_000);

@@ -12,7 +12,7 @@ use crate::run::context::{ContextPolicy, LEFT_OUT};
 use crate::tools::{Access, Tool};
 
 /// A machine whose model has called a tool in each of so many turns, and read the results.
-fn read_for<'a>(turns: usize, policy: ContextPolicy, catalog: &'a Catalog) -> Machine<'a> {
+fn read_for(turns: usize, policy: ContextPolicy, catalog: &Catalog) -> Machine<'_> {
     let settings = RunSettings::new(price()).with_context(policy);
     let mut machine = Machine::new(RunState::new("t", settings, "", "go"), catalog);
     for turn in 0..turns {
@@ -243,4 +243,20 @@ fn more_words_of_the_person_take_up_a_completed_run_and_no_other() {
     machine.on_cancelled("enough".to_owned());
     machine.on_user("Go on.".to_owned());
     assert_eq!(machine.state().status, Status::Interrupted);
+}
+
+#[test]
+fn a_trial_plays_a_scenario_with_the_chapters_tools_files_and_price() {
+    let plan = || Trial::of(Scenario::builtin("plan").unwrap());
+    let trial = plan()
+        .catalog(Catalog::chapter())
+        .files(Template::chapter())
+        .policy(Policy::default())
+        .prompt(world::SYSTEM, world::USER)
+        .max_turns(20);
+    let run = trial.run().unwrap();
+    let expected = (Status::Completed, 3, 2, 815, "0.002470".to_owned());
+    assert_eq!(facts(&run), expected);
+    let priced = plan().catalog(Catalog::chapter()).price(price()).run();
+    assert_eq!(facts(&priced.unwrap()), expected);
 }

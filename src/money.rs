@@ -185,6 +185,17 @@ mod tests {
     }
 
     #[test]
+    fn sums_differences_and_products_are_those_of_the_whole_numbers() {
+        let [five, three] = [5, 3].map(PicoUsd::from_pico);
+        let mut sum = five;
+        sum += three;
+        assert_eq!(sum, PicoUsd::from_pico(8));
+        assert_eq!(three - five, PicoUsd::from_pico(-2));
+        assert_eq!([five, three, three].into_iter().sum::<PicoUsd>().pico(), 11);
+        assert_eq!(five * 3, PicoUsd::from_pico(15));
+    }
+
+    #[test]
     fn saturates_instead_of_wrapping() {
         let most = PicoUsd::from_pico(i64::MAX);
         assert_eq!(most + most, most);

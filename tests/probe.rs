@@ -1,6 +1,6 @@
 //! `loopmeter probe`: each finding, of an agent that does well and of one that does badly. The
 //! agent is this test itself, started again as that of `examples/agent.rs`.
-
+#![cfg(feature = "cli")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;

@@ -339,3 +339,7 @@ fn limit(experiment: &Experiment, name: &str, key: &str) -> Option<Printed> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "claims_tests.rs"]
+mod tests;

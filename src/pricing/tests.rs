@@ -32,6 +32,32 @@ fn table(data: &str) -> ModelTable {
 }
 
 #[test]
+fn the_dearest_request_and_the_dearest_token_are_looked_for_in_every_tier() {
+    let plain = |input, output| {
+        let [input, output] = [input, output].map(PicoUsd::from_pico);
+        Rates::plain(input, output)
+    };
+    let tier = |above_prompt_tokens, rates| Tier {
+        above_prompt_tokens,
+        rates,
+    };
+    // The second tier is cheaper than the first: a prompt of 200 costs most there.
+    let price = Price {
+        name: String::new(),
+        rates: plain(1, 2),
+        tiers: vec![tier(100, plain(10, 3)), tier(200, plain(4, 5))],
+        source: String::new(),
+        date: String::new(),
+    };
+    let worst = |prompt| price.worst_cost(prompt, 1).pico();
+    assert_eq!(worst(100), 100 + 2);
+    assert_eq!(worst(101), 1_010 + 3);
+    assert_eq!([worst(200), worst(201)], [2_003, 2_003]);
+    assert_eq!(worst(1_000), 4_005);
+    assert_eq!(price.dearest_token(), PicoUsd::from_pico(10));
+}
+
+#[test]
 fn cached_and_written_tokens_are_parts_of_the_prompt() {
     let rates = Rates {
         input: PicoUsd::from_pico(100),

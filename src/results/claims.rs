@@ -400,4 +400,21 @@ mod tests {
             assert!(Published::parse(text).is_err(), "{text:?}");
         }
     }
+
+    #[test]
+    fn what_is_measured_is_spelled_like_what_was_published() {
+        let told = |published: &str, measured: &[i64]| {
+            let outcome = ClaimOutcome {
+                id: "c".to_owned(),
+                published: Published::parse(published).unwrap(),
+                decimals: None,
+                measured: Some(measured.iter().copied().map(Decimal::from).collect()),
+                verdict: Verdict::NotHeld,
+            };
+            outcome.to_string()
+        };
+        assert_eq!(told("3.0", &[4]), "c: published 3.0, measured 4.0");
+        assert_eq!(told("[1, 2]", &[4]), "c: published [1, 2], measured [4]");
+        assert_eq!(told("3", &[4, 5]), "c: published 3, measured [4, 5]");
+    }
 }

@@ -175,6 +175,21 @@ mod tests {
     }
 
     #[test]
+    fn two_texts_have_their_whole_pieces_in_common_up_to_the_first_that_differs() {
+        assert_eq!(count_common("one two three", "one two four"), 2);
+        assert_eq!(count_common("one two", "one two"), 2);
+        assert_eq!(count_common("one two", "one twofold"), 1);
+        assert_eq!(count_common("one", "two"), 0);
+        assert_eq!(count_common("", "one"), 0);
+    }
+
+    #[test]
+    fn a_contraction_by_a_long_s_is_a_part_of_its_word() {
+        let found: Vec<_> = pieces("it'ſ on").collect();
+        assert_eq!(found, [(0, 5), (5, 8)]);
+    }
+
+    #[test]
     fn a_run_of_a_million_blanks_is_counted() {
         for blank in [" ", "\u{85}", "\u{a0}"] {
             let many = blank.repeat(1_000_000);

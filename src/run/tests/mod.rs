@@ -1,6 +1,7 @@
 //! What a run does, fact by fact, over the chapter's scenarios.
 
 mod context;
+mod edges;
 mod limits;
 mod parallel;
 mod started;

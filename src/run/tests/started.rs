@@ -3,7 +3,7 @@
 use super::*;
 
 /// `scenario` up to the moment in which the tool of `call_id` is about to run, as it was saved.
-fn killed_inside(scenario: &str, call_id: &str, catalog: Catalog) -> (Bench, RunState) {
+pub(super) fn killed_inside(scenario: &str, call_id: &str, catalog: Catalog) -> (Bench, RunState) {
     let policy = Policy {
         approval: Approval::Granted,
         ..Policy::default()

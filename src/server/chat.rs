@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HOST, HeaderMap, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HOST, HeaderMap};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 

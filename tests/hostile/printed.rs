@@ -133,7 +133,8 @@ fn nothing_that_an_agent_verb_prints_of_a_hostile_model_acts_on_a_terminal() {
 fn nothing_is_hidden_in_the_call_that_a_person_is_asked_about() {
     let unseen =
         "\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{e0041}\u{e007f}\u{e0100}\u{2066}";
-    let arguments = format!(r#"{{"path":"access.log","why":"{unseen}\u{fe0f}"}}"#);
+    let seen = "\u{2764}\u{fe0f}";
+    let arguments = format!(r#"{{"path":"access.log","why":"{unseen}{seen}"}}"#);
     let arguments = serde_json::to_string(&arguments).unwrap();
     let call = reply(&format!(
         r#"{{"content":null,"tool_calls":[{{"id":"c{unseen}","function":{{"name":"delete_file","arguments":{arguments}}}}}]}}"#
@@ -158,6 +159,7 @@ fn nothing_is_hidden_in_the_call_that_a_person_is_asked_about() {
         let shown =
             r"\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{e0041}\u{e007f}\u{e0100}\u{2066}";
         assert!(done.text.matches(shown).count() >= 2, "{}", done.text);
+        assert!(done.text.contains(seen), "{}", done.text);
     }
 }
 

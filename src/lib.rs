@@ -45,6 +45,7 @@ pub mod clock;
 pub mod document;
 pub mod event;
 pub mod files;
+pub mod letters;
 pub mod message;
 pub mod money;
 pub mod pricing;

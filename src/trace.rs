@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::event::{Attempt, Event, Metering, Observer, UsageSource};
+use crate::letters::inert_json;
 use crate::message::{FinishReason, Usage, to_json};
 use crate::money::PicoUsd;
 
@@ -38,7 +39,7 @@ impl<W: Write + Send> TraceWriter<W> {
 impl<W: Write + Send> Observer for TraceWriter<W> {
     fn observe(&mut self, run_id: &str, _at: Duration, event: &Event) {
         if self.error.is_none() {
-            let line = to_json(&Line::new(run_id, event)) + "\n";
+            let line = inert_json(to_json(&Line::new(run_id, event))) + "\n";
             let written = self
                 .out
                 .write_all(line.as_bytes())

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// The modules, bottom first. A module imports only from those before it, and from itself.
 const ORDER: &[&str] = &[
     "money",
+    "letters",
     "clock",
     "message",
     "event",

@@ -1,6 +1,6 @@
 //! The key of an endpoint and the token of a server are in nothing that any verb prints, stores or
 //! writes: every output of every verb is searched for them, the endpoint repeating its key
-//! wherever a reply has room for words.
+//! wherever a reply has room for words, as it is and escaped.
 #![cfg(feature = "cli")]
 #![expect(
     clippy::unwrap_used,
@@ -22,6 +22,10 @@ use wire::{Act, Canned, KEY, json, refusal, sse};
 
 /// The token of a server, and of clients that are not to be believed.
 const TOKEN: &str = "tok-do-not-tell-anybody-else";
+
+/// The key of the endpoint as JSON within JSON can spell it, and what of it is spelled as it is.
+const ESCAPED: &str = r"\\u0073k-do-not-tell-anybody";
+const TAIL: &str = "k-do-not-tell-anybody";
 
 /// Everything that was printed, and where files were written.
 struct Outputs {
@@ -72,7 +76,8 @@ impl Outputs {
     fn assert_without_secrets(&self) {
         let files = files(self.path());
         assert!(files.len() > 10, "{files:?}");
-        for secret in [KEY, TOKEN] {
+        assert!(KEY.ends_with(TAIL) && ESCAPED.ends_with(TAIL));
+        for secret in [TAIL, TOKEN] {
             for line in self.printed.lines() {
                 assert!(!line.contains(secret), "{line}");
             }
@@ -110,7 +115,7 @@ fn repeating(key: &str, calls: &str) -> String {
 
 fn calls() -> String {
     format!(
-        r#","tool_calls":[{{"index":0,"id":"{KEY}","function":{{"name":"read_file","arguments":"{{\"path\":\"{KEY}\"}}"}}}},{{"index":1,"id":"c2","function":{{"name":"f{KEY}","arguments":"{{}}"}}}},{{"index":2,"id":"c3","function":{{"name":"delete_file","arguments":"{{\"path\":\"access.log\",\"why\":\"{KEY}\"}}"}}}}]"#
+        r#","tool_calls":[{{"index":0,"id":"{KEY}","function":{{"name":"read_file","arguments":"{{\"path\":\"{KEY}\"}}"}}}},{{"index":1,"id":"c2","function":{{"name":"f{KEY}","arguments":"{{}}"}}}},{{"index":2,"id":"c3","function":{{"name":"delete_file","arguments":"{{\"path\":\"access.log\",\"why\":\"{KEY}\",\"{ESCAPED}\":[\"{ESCAPED}\"]}}"}}}},{{"index":3,"id":"c4","function":{{"name":"read_file","arguments":"{{\"path\":\"{ESCAPED}\"}}"}}}}]"#
     )
 }
 

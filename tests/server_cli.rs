@@ -157,9 +157,35 @@ fn no_address_but_loopback_is_listened_on_without_a_token() {
 }
 
 #[test]
+fn a_token_that_can_be_guessed_is_for_loopback_alone() {
+    let short = "fifteen-letters";
+    for (how, addr) in [("--token", "0.0.0.0:0"), ("LOOPMETER_TOKEN", "[::]:0")] {
+        let mut command = loopmeter(&["--addr", addr]);
+        if how == "--token" {
+            command.args(["--token", short]);
+        } else {
+            command.env("LOOPMETER_TOKEN", short);
+        }
+        let output = command.output().expect("the binary runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(how), "{stderr}");
+        assert!(stderr.contains("openssl rand -hex 16"), "{stderr}");
+        assert!(!stderr.contains(short), "{stderr}");
+    }
+    let (child, _stdout, addr) = start(&["--token", "a"]);
+    assert!(ask(&addr, BODY).starts_with("HTTP/1.1 401"));
+    end(child, "-TERM");
+    let mut command = loopmeter(&["--addr", "0.0.0.0:0"]);
+    command.args(["--token", "sixteen-letters!"]);
+    let (child, _stdout, _) = started(command);
+    end(child, "-TERM");
+}
+
+#[test]
 fn a_token_of_the_environment_is_asked_for_on_every_address() {
     let mut command = loopmeter(&["--addr", "0.0.0.0:0"]);
-    command.env("LOOPMETER_TOKEN", " sesame-opens-it ");
+    command.env("LOOPMETER_TOKEN", " sesame-opens-itself ");
     let (child, _stdout, addr) = started(command);
     let addr = addr.replace("0.0.0.0", "127.0.0.1");
     assert!(ask(&addr, BODY).starts_with("HTTP/1.1 401"));

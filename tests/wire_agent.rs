@@ -206,6 +206,75 @@ fn a_key_that_the_endpoint_repeats_in_an_answer_is_stored_nowhere() {
     assert!(!stored(folder.path()).contains(KEY));
 }
 
+/// Arguments as they travel: JSON in a text.
+fn quoted(arguments: &str) -> String {
+    serde_json::to_string(arguments).unwrap()
+}
+
+#[test]
+fn a_key_that_arguments_mean_is_stored_nowhere_however_they_spell_it() {
+    let spelled = KEY.replacen("sk-", r"\u0073k\u002D", 1);
+    let tail = &KEY["sk-".len()..];
+    let clean = r#"{ "path" : "\u0061ccess.log"}"#;
+    let read = format!(r#"{{"path":"{spelled}"}}"#);
+    let delete = format!(r#"{{"path":"access.log","why":{{"{spelled}":["{spelled}"]}}}}"#);
+    let calls = [
+        ("read_file", clean),
+        ("read_file", &read),
+        ("delete_file", &delete),
+    ];
+    let whole = calls.iter().enumerate().map(|(index, (name, arguments))| {
+        let arguments = quoted(arguments);
+        format!(r#"{{"index":{index},"id":"c{index}","function":{{"name":"{name}","arguments":{arguments}}}}}"#)
+    });
+    let whole: Vec<_> = whole.collect();
+    let body = format!(
+        r#"{{"choices":[{{"message":{{"content":null,"tool_calls":[{}]}},"finish_reason":"tool_calls"}}]}}"#,
+        whole.join(",")
+    );
+    let chunk =
+        |call: &str| format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}}}}]}}"#);
+    let mut chunks = Vec::new();
+    for (index, (name, arguments)) in calls.iter().enumerate() {
+        chunks.push(chunk(&format!(
+            r#"{{"index":{index},"id":"c{index}","function":{{"name":"{name}","arguments":""}}}}"#
+        )));
+        // Every piece is one letter, so that every escape is torn.
+        for letter in arguments.chars() {
+            let piece = quoted(&letter.to_string());
+            chunks.push(chunk(&format!(
+                r#"{{"index":{index},"function":{{"arguments":{piece}}}}}"#
+            )));
+        }
+    }
+    chunks.push(r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#.to_owned());
+    let chunks: Vec<_> = chunks
+        .iter()
+        .map(String::as_str)
+        .chain(["[DONE]"])
+        .collect();
+    for (reply, stream) in [(json(&body), &[][..]), (sse(&chunks), &["--stream"])] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let server = Canned::new([reply]);
+        let start = [&["start", "--id", "one"], stream].concat();
+        let mut text = printed(&mut at(&server, folder, &start), 0);
+        assert!(text.contains("approval -> delete_file"), "{text}");
+        assert!(text.contains(r#"{"[secret]":["[secret]"]}"#), "{text}");
+        for how in [
+            &["show", "one"][..],
+            &["show", "one", "--json"],
+            &["show", "one", "--trace"],
+        ] {
+            text += &printed(&mut agent(folder, how), 0);
+        }
+        let stored = stored(folder);
+        assert!(stored.contains(&quoted(clean)), "{stored}");
+        assert!(!text.contains(tail), "{text}");
+        assert!(!stored.contains(tail), "{stored}");
+    }
+}
+
 #[test]
 fn a_scenario_is_played_in_process_whatever_the_environment_says() {
     let folder = tempfile::tempdir().unwrap();

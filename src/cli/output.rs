@@ -1,10 +1,10 @@
 //! Results go to standard output, diagnostics to standard error; nothing else prints.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use super::exit::Failure;
-use crate::results::acts;
+use crate::letters::{acts, inert_json};
 
 /// Writes a line of results. What is shown may be anybody's text, so it cannot command a terminal.
 ///
@@ -27,7 +27,7 @@ pub(super) fn note(text: impl Display) {
 }
 
 /// The text without what acts on a terminal: control characters other than line breaks and tabs,
-/// and what turns the direction of the text around.
+/// and what turns the direction of the text around. What is printed is English, and needs none.
 fn harmless(text: &dyn Display) -> String {
     let acts = |letter: char| acts(letter) && !matches!(letter, '\n' | '\t');
     let text = text.to_string();
@@ -37,17 +37,7 @@ fn harmless(text: &dyn Display) -> String {
 /// JSON in which what acts on a terminal is escaped, so that it says the same and does nothing.
 #[must_use]
 pub(super) fn json(text: &str) -> String {
-    let mut harmless = String::with_capacity(text.len());
-    for letter in text.chars() {
-        // A line break stands between values, never in one: there it is escaped already.
-        if acts(letter) && letter != '\n' {
-            // All of them have four digits at most; writing to a text cannot fail.
-            let _ = write!(harmless, "\\u{:04x}", u32::from(letter));
-        } else {
-            harmless.push(letter);
-        }
-    }
-    harmless
+    inert_json(text.to_owned())
 }
 
 /// Whether somebody watches standard error, so that progress is worth drawing.
@@ -87,23 +77,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_acts_on_a_terminal_is_replaced_and_what_keeps_figures_in_order_is_not() {
+    fn what_acts_on_a_terminal_is_replaced() {
         let hostile = "a\u{1b}[2J\u{9b}1m\u{202e}b\u{2067}\u{2029}\r\u{7}";
         let shown = harmless(&hostile);
         assert_eq!(
             shown,
             "a\u{fffd}[2J\u{fffd}1m\u{fffd}b\u{fffd}\u{fffd}\u{fffd}\u{fffd}"
         );
-        let ours = "a\n\t\u{2066}5\u{200e}%\u{2069}";
-        assert_eq!(harmless(&ours), ours);
-    }
-
-    #[test]
-    fn json_says_the_same_and_acts_on_nothing() {
-        let text = "\u{7f}\u{9b}31m\u{202e}x\u{2028}\u{2067}\u{1b}";
-        let written = serde_json::to_string(text).unwrap();
-        let shown = json(&written);
-        assert!(!shown.contains(acts), "{shown}");
-        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        let turning = "a\n\t\u{2066}5\u{200e}%\u{2069}\u{61c}\u{200f}";
+        assert_eq!(
+            harmless(&turning),
+            "a\n\t\u{fffd}5\u{fffd}%\u{fffd}\u{fffd}\u{fffd}"
+        );
     }
 }

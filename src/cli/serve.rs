@@ -38,7 +38,7 @@ pub(super) struct ServeArgs {
     /// Seed of the arguments that the `any-*` scenarios make up
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The key that clients must send [default: the variable `LOOPMETER_TOKEN`, or any]
+    /// The key that clients must send, of 16 characters or more unless on loopback [default: the variable `LOOPMETER_TOKEN`, or any]
     #[arg(long, value_name = "KEY")]
     token: Option<String>,
     /// Write a line for every exchange to standard error
@@ -65,14 +65,6 @@ Stop it with Ctrl-C.";
 /// Serves until a signal ends it.
 pub(super) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let key = key(args)?;
-    if !args.addr.ip().is_loopback() && key.is_none() {
-        let addr = args.addr;
-        return Err(Failure::WrongInput(format!(
-            "{addr} can be reached from other machines: give a key with --token or in the variable \
-             {}, or listen on 127.0.0.1",
-            environment::TOKEN
-        )));
-    }
     let config = Config {
         library: library(args.scenario.as_deref())?,
         turn_index: args.turn_index,
@@ -166,17 +158,33 @@ fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
+/// A token that other machines can try has this many characters at least.
+const LEAST_LETTERS: usize = 16;
+
 /// The key that was given, on the command line or else in the environment. What is wrong with it
 /// is told without repeating it.
 fn key(args: &ServeArgs) -> Result<Option<Key>, Failure> {
-    let wrong = |name: &str| {
-        let name = name.to_owned();
-        move |error| Failure::WrongInput(format!("{name}: {error}"))
+    let (name, token) = match &args.token {
+        Some(token) => ("--token", Some(token.clone())),
+        None => (environment::TOKEN, environment::read(environment::TOKEN)?),
     };
-    if let Some(token) = &args.token {
-        return Key::new(token).map(Some).map_err(wrong("--token"));
+    let addr = args.addr;
+    let is_reached = !addr.ip().is_loopback();
+    let Some(token) = token else {
+        if is_reached {
+            return Err(Failure::WrongInput(format!(
+                "{addr} can be reached from other machines: give a key with --token or in the \
+                 variable {name}, or listen on 127.0.0.1"
+            )));
+        }
+        return Ok(None);
+    };
+    let key = Key::new(&token).map_err(|error| Failure::WrongInput(format!("{name}: {error}")))?;
+    if is_reached && token.len() < LEAST_LETTERS {
+        return Err(Failure::WrongInput(format!(
+            "{name}: {addr} can be reached from other machines, and a token of fewer than \
+             {LEAST_LETTERS} characters can be guessed: make one with `openssl rand -hex 16`, for one"
+        )));
     }
-    let token = environment::read(environment::TOKEN)?;
-    let key = token.map(|token| Key::new(&token)).transpose();
-    key.map_err(wrong(environment::TOKEN))
+    Ok(Some(key))
 }

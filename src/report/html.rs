@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::results::{Align, Direction, Shown, Words, acts, visible};
+use crate::letters;
+use crate::results::{Align, Direction, Shown, Words, visible};
 
 /// The table as a `figure` with its language and direction on it.
 pub(super) fn figure(shown: &Shown, lang: &str) -> String {
@@ -89,11 +90,22 @@ pub(super) fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             // Most control characters are not even allowed in XML.
-            _ if acts(letter) && !matches!(letter, '\n' | '\t') => escaped.push('\u{fffd}'),
+            _ if acts(letter) => escaped.push('\u{fffd}'),
             _ => escaped.push(letter),
         }
     }
     escaped
+}
+
+/// Whether a letter has no place in a page. Isolates from left to right and marks are our own way
+/// to keep figures in order; what is somebody else's is [`visible`] before it comes here, or alone
+/// in its element.
+fn acts(letter: char) -> bool {
+    let is_ours = matches!(
+        letter,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2066}' | '\u{2069}'
+    );
+    letters::acts(letter) && !is_ours && !matches!(letter, '\n' | '\t')
 }
 
 /// A name as it can stand in an `id` and behind the `#` of a link. Other names are other anchors.

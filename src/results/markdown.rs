@@ -157,14 +157,6 @@ fn is_inside_word(letters: &[char], index: usize) -> bool {
     is_word(index.checked_sub(1)) && is_word(Some(index + 1))
 }
 
-/// Whether a letter acts where text is shown: control characters, line separators, and those that
-/// embed or override a direction. Isolates from left to right are our own way to keep figures in
-/// order, and turn nothing around.
-#[must_use]
-pub fn acts(letter: char) -> bool {
-    letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2067}' | '\u{2068}')
-}
-
 /// Control characters, and those that reorder or hide what stands beside them.
 fn is_invisible(letter: char) -> bool {
     letter.is_control()

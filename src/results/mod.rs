@@ -27,7 +27,7 @@ pub use cell::{Cell, Kind, NotOfKind};
 pub use decimal::{parse_decimal, round_half_away};
 pub use figures::{Amount, Figure, Figures, ShownSign, Sign, Unit};
 pub use filter::{Condition, Filter, FilterError};
-pub use markdown::{acts, escape, visible};
+pub use markdown::{escape, visible};
 pub use read::{ReadError, ReadProblem, Schema};
 pub use rows::{Column, RowSet, RowsError, UnknownColumn};
 pub use shown::{Align, Clocked, Direction, Shown, Wording, Words};

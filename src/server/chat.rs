@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HeaderMap, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HOST, HeaderMap};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
@@ -82,6 +82,10 @@ impl Shared {
             busy: Some(busy),
         };
         let library = &self.config.library;
+        if head.headers.get_all(HOST).iter().nth(1).is_some() {
+            watch.record = Some(self.begin(None));
+            return Ok(refuse(two_hosts(), watch));
+        }
         let run = match route(&head.method, head.uri.path()) {
             Route::Health => return Ok(route::health(watch)),
             Route::Refused(refusal) => {
@@ -118,8 +122,12 @@ impl Shared {
         let Some(key) = &self.config.key else {
             return true;
         };
-        let shown = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
-        let shown = shown.and_then(|value| value.split_at_checked(b"Bearer ".len()));
+        let mut shown = headers.get_all(AUTHORIZATION).iter();
+        // With two, a proxy in front may have looked at the other.
+        let (Some(shown), None) = (shown.next(), shown.next()) else {
+            return false;
+        };
+        let shown = shown.as_bytes().split_at_checked(b"Bearer ".len());
         // The word is not case-sensitive (RFC 9110, section 11.1); the key is.
         let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"Bearer "));
         shown.is_some_and(|(_, shown)| key.is(shown))
@@ -144,8 +152,13 @@ fn refuse(refusal: Refusal, mut watch: Watch) -> Response {
     refusal.respond(watch)
 }
 
+fn two_hosts() -> Refusal {
+    let message = "more than one Host is named: send one (RFC 9112, section 3.2)";
+    Refusal::invalid(400, "invalid_host", message)
+}
+
 fn wrong_key() -> Refusal {
-    let message = "the key is missing or wrong: send it as `Authorization: Bearer KEY`";
+    let message = "the key is missing or wrong: send it once, as `Authorization: Bearer KEY`";
     Refusal::invalid(401, "invalid_api_key", message)
 }
 

@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::StoreError;
 use crate::clock::ClockKind;
+use crate::letters::inert_json;
 use crate::provider::Latency;
 use crate::provider::wire::Delivery;
 use crate::run::{RunState, Status, StopReason, TranscriptIndex};
@@ -82,8 +83,8 @@ impl Record {
     /// Where a part has no JSON form.
     pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         // Not in JavaScript's numbers, as tokens are counted: a record keeps every digit.
-        let launch = serde_json::value::to_raw_value(&self.launch)?;
-        let run = serde_json::value::to_raw_value(&self.run)?;
+        let launch = raw(&self.launch)?;
+        let run = raw(&self.run)?;
         serde_json::to_vec(&Written {
             format: FORMAT,
             sha256: Some(checksum(&launch, &run)),
@@ -148,6 +149,11 @@ struct Written<'a> {
     launch: &'a RawValue,
     #[serde(borrow)]
     run: &'a RawValue,
+}
+
+/// A part as JSON that does nothing to the terminal that it is looked at in.
+fn raw<T: Serialize>(part: &T) -> Result<Box<RawValue>, serde_json::Error> {
+    RawValue::from_string(inert_json(serde_json::to_string(part)?))
 }
 
 /// SHA-256 of the two parts, a line end between them, in hexadecimal digits.

@@ -1,32 +1,20 @@
 //! Foreign text in our own sentences: short, and without characters that act on a terminal.
 
+use crate::letters::{hides, spelled};
+
 /// The most characters of foreign text in one message.
 const MOST_CHARS: usize = 200;
 
-/// `text` cut to 200 characters (a cut shows as `…`), its control characters and invisible
-/// direction marks escaped.
+/// `text` cut to 200 characters (a cut shows as `…`), its control characters and those
+/// that reorder or hide what is read escaped.
 pub(super) fn shown(text: &str) -> String {
-    let mut out = String::new();
     let mut chars = text.chars();
-    for c in chars.by_ref().take(MOST_CHARS) {
-        if c.is_control() || is_invisible(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
+    let start: String = chars.by_ref().take(MOST_CHARS).collect();
+    let mut out = spelled(&start, hides);
     if chars.next().is_some() {
         out.push('…');
     }
     out
-}
-
-/// Line separators, direction marks and zero-width characters: they reorder or hide what is read.
-const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-    )
 }
 
 #[cfg(test)]

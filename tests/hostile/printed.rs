@@ -10,15 +10,22 @@ use crate::wire::{Canned, json, refusal};
 
 /// Words that clear a screen, change a title, colour by a single byte, turn text around, begin a
 /// line of their own, and mean something to HTML, Markdown and a workflow's log.
-pub(crate) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}gpj.exe\u{2067}\u{2028}\r::error::x</script><b>`|\u{7f}\u{8}";
+pub(crate) const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}gpj.exe\u{2067}\u{2066}\u{2068}\u{2069}\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{2028}\r::error::x</script><b>`|\u{7f}\u{8}";
 
 /// Whether something in a text acts on a terminal or turns its direction around.
 fn acting(text: &str) -> Option<char> {
     let acts = |letter: char| {
         letter.is_control() && !matches!(letter, '\n' | '\t')
-            || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2067}' | '\u{2068}')
+            || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}')
     };
     text.chars().find(|letter| acts(*letter))
+}
+
+/// The same in a page, in which figures are isolated, and where a text ends with its element.
+fn acting_in_a_page(text: &str) -> Option<char> {
+    let ours = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2066}', '\u{2069}'];
+    acting(&text.replace(ours, ""))
 }
 
 struct Done {
@@ -114,6 +121,45 @@ fn nothing_that_an_agent_verb_prints_of_a_hostile_model_acts_on_a_terminal() {
                 assert!(shown["messages"].is_array(), "{args:?}");
             }
         }
+        for name in ["trace.jsonl", "run.json"] {
+            let file = folder.path().join(".loopmeter/runs/r").join(name);
+            let text = fs::read_to_string(&file).unwrap();
+            assert_eq!(acting(&text), None, "{name}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_hidden_in_the_call_that_a_person_is_asked_about() {
+    let unseen =
+        "\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{e0041}\u{e007f}\u{e0100}\u{2066}";
+    let seen = "\u{2764}\u{fe0f}";
+    let arguments = format!(r#"{{"path":"access.log","why":"{unseen}{seen}"}}"#);
+    let arguments = serde_json::to_string(&arguments).unwrap();
+    let call = reply(&format!(
+        r#"{{"content":null,"tool_calls":[{{"id":"c{unseen}","function":{{"name":"delete_file","arguments":{arguments}}}}}]}}"#
+    ));
+    let folder = tempfile::tempdir().unwrap();
+    let server = Canned::new([json(&call)]);
+    for (server, args) in [
+        (Some(&server), &["agent", "start", "--id", "r"][..]),
+        (None, &["agent", "show", "r"]),
+    ] {
+        let done = loopmeter(folder.path(), server, args);
+        assert!(
+            done.text.contains("approval -> delete_file"),
+            "{}",
+            done.text
+        );
+        assert!(
+            !done.text.contains(|letter| unseen.contains(letter)),
+            "{:?}",
+            done.text
+        );
+        let shown =
+            r"\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{e0041}\u{e007f}\u{e0100}\u{2066}";
+        assert!(done.text.matches(shown).count() >= 2, "{}", done.text);
+        assert!(done.text.contains(seen), "{}", done.text);
     }
 }
 
@@ -171,7 +217,11 @@ fn assert_inert(folder: &Path) -> usize {
             continue;
         }
         let text = fs::read_to_string(&file).unwrap();
-        assert_eq!(acting(&text), None, "{name}");
+        let found = match kind {
+            "html" | "svg" => acting_in_a_page(&text),
+            _ => acting(&text),
+        };
+        assert_eq!(found, None, "{name}");
         // A caption is its author's Markdown, markup and all.
         if matches!(kind, "html" | "svg") {
             assert!(!text.contains("</script><b>"), "{name}");

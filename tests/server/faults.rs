@@ -92,12 +92,36 @@ async fn a_key_is_asked_for_where_there_is_one() {
         ("sesame", 401),
         ("Bearer sesame", 200),
         ("bearer sesame", 200),
+        ("BEARER sesame", 200),
+        ("bearer Sesame", 401),
     ] {
         let got = with_header(&server, "authorization", key, &body).await;
         assert_eq!(got.status, Some(status), "{key}");
     }
+    let text = body.to_string();
+    let (right, wrong) = (
+        ("authorization", "Bearer sesame"),
+        ("authorization", "Bearer x"),
+    );
+    for headers in [[right, wrong], [wrong, right], [right, right]] {
+        let sent = Sent {
+            headers: &headers,
+            ..Sent::chat(&text)
+        };
+        assert_eq!(server.send(sent).await.status, Some(401), "{headers:?}");
+    }
     assert_eq!(server.send(Sent::get("/health")).await.status, Some(200));
     assert_eq!(server.send(Sent::get("/v1/models")).await.status, Some(401));
+}
+
+#[tokio::test]
+async fn a_request_to_two_hosts_is_refused() {
+    let server = start(Config::default()).await;
+    let body = ask("scripted/plan").to_string();
+    let headers: &[_] = &[("host", "other")];
+    for sent in [Sent::chat(&body), Sent::get("/health")] {
+        check(&server, Sent { headers, ..sent }, 400, "invalid_host", None).await;
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use super::{ListArgs, Printing, ShowArgs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output;
 use crate::cli::prices::{in_words, origin};
+use crate::letters::{self, spelled};
 use crate::message::{Message, Usage, to_json};
 use crate::money::PicoUsd;
 use crate::pricing::CHAPTER_PRICE;
@@ -95,7 +96,7 @@ pub(super) fn summary(run: &RunState, printing: &Printing) -> Result<(), Failure
         output::line(format_args!("  answer: {}", printable(answer)))?;
     }
     if let Some(next) = next_step(run) {
-        output::line(format_args!("  next: {next}"))?;
+        output::line(format_args!("  next: {}", to_the_letter(&next)))?;
     }
     Ok(())
 }
@@ -146,7 +147,7 @@ fn why(run: &RunState) -> String {
         .as_ref()
         .map(|error| format!(": {error}"))
         .unwrap_or_default();
-    printable(&format!("{reason}{error}"))
+    to_the_letter(&format!("{reason}{error}"))
 }
 
 fn next_step(run: &RunState) -> Option<String> {
@@ -181,7 +182,8 @@ fn transcript_line(message: &Message) -> String {
         } => {
             let calls = tool_calls
                 .iter()
-                .map(|call| format!("{} = {}({})", call.id, call.name, call.arguments));
+                .map(|call| format!("{} = {}({})", call.id, call.name, call.arguments))
+                .map(|call| to_the_letter(&call));
             let said: Vec<String> = content.iter().cloned().chain(calls).collect();
             format!("  assistant  {}", said.join("; "))
         }
@@ -198,19 +200,12 @@ fn transcript_line(message: &Message) -> String {
 
 /// Text of a model or tool, fit for a terminal: control and direction characters are spelled out.
 fn printable(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars()
-        .fold(String::with_capacity(text.len()), |mut out, c| {
-            if hidden(c) {
-                out.extend(c.escape_default());
-            } else {
-                out.push(c);
-            }
-            out
-        })
+    spelled(text, letters::acts)
+}
+
+/// What somebody decides upon, such as a call: nothing in it is there without being seen.
+fn to_the_letter(text: &str) -> String {
+    spelled(text, letters::hides)
 }
 
 /// A run as `--json` prints it.

@@ -1,6 +1,5 @@
 //! Where the model is, by which name, and how patiently it is asked.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,47 +9,8 @@ use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
 
 use super::retry::RetryPolicy;
+use super::secret::Secret;
 use crate::provider::wire::Delivery;
-
-/// A shorter key is a placeholder that local servers are given, and no secret.
-const SHORTEST_SECRET: usize = 8;
-
-/// An API key. Nothing prints it: it has no `Display`, and `Debug` hides it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Keeps `text` secret.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// `text` without the secret, should somebody have repeated it.
-    fn redact(&self, text: String) -> String {
-        if self.is_in(&text) {
-            return text.replace(&self.0, "[secret]");
-        }
-        text
-    }
-
-    fn is_in(&self, text: &str) -> bool {
-        self.0.len() >= SHORTEST_SECRET && text.contains(&self.0)
-    }
-
-    fn bearer(&self) -> Result<HeaderValue, EndpointError> {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0))
-            .map_err(|_| EndpointError::BadKey)?;
-        value.set_sensitive(true);
-        Ok(value)
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[secret]")
-    }
-}
 
 /// How long an attempt may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

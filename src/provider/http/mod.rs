@@ -15,10 +15,12 @@ mod attempt;
 mod endpoint;
 mod read;
 mod retry;
+mod secret;
 mod sse;
 
-pub use endpoint::{Endpoint, EndpointError, Secret, Timeouts};
+pub use endpoint::{Endpoint, EndpointError, Timeouts};
 pub use retry::RetryPolicy;
+pub use secret::Secret;
 
 use std::time::Duration;
 

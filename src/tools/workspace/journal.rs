@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::WorkspaceProblem;
 use crate::files::{Point, Reach};
+use crate::letters::inert_json;
 
 /// The journal's file name, beside the folder of the files.
 pub(super) const FILE: &str = "journal.jsonl";
@@ -85,11 +86,11 @@ pub(super) fn append(root: &Dir, entry: &JournalEntry, reach: &Reach) -> io::Res
     reach(Point::Begun)?;
     let file = root.open_with(FILE, options().read(true).write(true).create(true))?;
     let mut file = plain(file)?;
-    let mut line = serde_json::to_vec(entry)?;
-    line.push(b'\n');
+    // Names are the model's, and people look at the journal in a terminal.
+    let line = inert_json(serde_json::to_string(entry)?) + "\n";
     seek_to_end_of_last_entry(&mut file)?;
     let end = file.stream_position()?;
-    let written = write_line(&mut file, &line, reach);
+    let written = write_line(&mut file, line.as_bytes(), reach);
     if written.is_err() {
         // What was refused shall not stand there: whoever asked is told that it was not done.
         file.set_len(end)?;
@@ -189,6 +190,22 @@ mod tests {
             .unwrap();
             assert_eq!(root.read_to_string(FILE).unwrap(), LINE.repeat(2));
             assert_eq!(read(root).unwrap().len(), 2);
+        });
+    }
+
+    #[test]
+    fn a_name_that_would_turn_a_text_around_is_written_escaped_and_read_as_it_is() {
+        with_journal("", |root| {
+            let name = "gpj.\u{202e}\u{2066}\u{2069}\u{200f}\u{61c}\u{9b}exe";
+            let entry = JournalEntry::deleted(name, Some("\u{2067}c1"));
+            append(root, &entry, &|_| Ok(())).unwrap();
+            let text = root.read_to_string(FILE).unwrap();
+            assert!(
+                text.contains(r"gpj.\u202e\u2066\u2069\u200f\u061c\u009bexe"),
+                "{text}"
+            );
+            assert!(text.contains(r"\u2067c1"), "{text}");
+            assert_eq!(read(root).unwrap(), [entry]);
         });
     }
 

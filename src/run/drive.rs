@@ -128,13 +128,25 @@ pub async fn drive(
                 let length = (prompt_tokens, most_tokens);
                 summarise(machine, harness, &watchers.observers, length).await;
             }
-            Need::Tool { call, arguments } => {
-                machine.on_tool_start(&call);
-                watchers.after_step(machine, harness.clock.now())?;
-                execute(machine, harness, &watchers.observers, (&call, &arguments)).await;
-            }
+            Need::Tool { call, arguments } => match stopped_before_a_tool(machine, harness) {
+                Some(Stopped { reason }) => machine.on_cancelled(reason),
+                None => {
+                    machine.on_tool_start(&call);
+                    watchers.after_step(machine, harness.clock.now())?;
+                    execute(machine, harness, &watchers.observers, (&call, &arguments)).await;
+                }
+            },
         }
         watchers.after_step(machine, harness.clock.now())?;
+    }
+}
+
+/// Stop, where it was pressed before a tool was started: a tool that waits for nothing would not
+/// notice, and the call would count as started.
+fn stopped_before_a_tool(machine: &Machine<'_>, harness: Harness<'_>) -> Option<Stopped> {
+    match machine.state().settings.policy.cancel_reaches {
+        CancelReaches::Everything => harness.signal.check(harness.clock.now()).err(),
+        CancelReaches::ProviderOnly | CancelReaches::Nothing => None,
     }
 }
 

@@ -128,14 +128,15 @@ pub async fn drive(
                 let length = (prompt_tokens, most_tokens);
                 summarise(machine, harness, &watchers.observers, length).await;
             }
-            Need::Tool { call, arguments } => match stopped_before_a_tool(machine, harness) {
-                Some(Stopped { reason }) => machine.on_cancelled(reason),
-                None => {
+            Need::Tool { call, arguments } => {
+                if let Some(Stopped { reason }) = stopped_before_a_tool(machine, harness) {
+                    machine.on_cancelled(reason);
+                } else {
                     machine.on_tool_start(&call);
                     watchers.after_step(machine, harness.clock.now())?;
                     execute(machine, harness, &watchers.observers, (&call, &arguments)).await;
                 }
-            },
+            }
         }
         watchers.after_step(machine, harness.clock.now())?;
     }

@@ -202,9 +202,9 @@ fn start(args: &StartArgs) -> Result<Exit, Failure> {
 fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let store = args.place.store()?;
     let hold = store.hold(&args.id)?;
-    let held = Held::new(store.as_ref(), &hold);
+    let driver = Held::new(store.as_ref(), &hold);
     let mut record = store.load(&args.id)?;
-    if drive::obey_request(held, &mut record)? {
+    if drive::obey_request(driver, &mut record)? {
         if args.retry.is_some() || args.done.is_some() {
             return Err(cancelled_first(&args.id));
         }
@@ -212,58 +212,43 @@ fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     args.limits.replace_in(&mut record.run.settings)?;
-    drive::to_its_exit(
-        held,
-        record,
-        &args.printing,
-        |machine| {
-            match (&args.retry, &args.done) {
-                (Some(call), _) => machine.retry(call),
-                (None, Some(call)) => machine.done(call, args.result.as_deref()),
-                (None, None) => machine.take_up(),
-            }
-            .map_err(|error| Failure::wrong_input(&error))
-        },
-    )
+    drive::to_its_exit(driver, record, &args.printing, |machine| {
+        match (&args.retry, &args.done) {
+            (Some(call), _) => machine.retry(call),
+            (None, Some(call)) => machine.done(call, args.result.as_deref()),
+            (None, None) => machine.take_up(),
+        }
+        .map_err(|error| Failure::wrong_input(&error))
+    })
 }
 
 fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
     let store = args.place.store()?;
     let hold = store.hold(&args.id)?;
-    let held = Held::new(store.as_ref(), &hold);
+    let driver = Held::new(store.as_ref(), &hold);
     let mut record = store.load(&args.id)?;
-    let call = waiting_call(held, &mut record, args.call.as_deref())?;
-    drive::to_its_exit(
-        held,
-        record,
-        &args.printing,
-        |machine| {
-            machine
-                .approve(&call)
-                .map_err(|error| Failure::wrong_input(&error))
-        },
-    )
+    let call = waiting_call(driver, &mut record, args.call.as_deref())?;
+    drive::to_its_exit(driver, record, &args.printing, |machine| {
+        machine
+            .approve(&call)
+            .map_err(|error| Failure::wrong_input(&error))
+    })
 }
 
 fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
     let store = args.place.store()?;
     let hold = store.hold(&args.id)?;
-    let held = Held::new(store.as_ref(), &hold);
+    let driver = Held::new(store.as_ref(), &hold);
     let mut record = store.load(&args.id)?;
-    let call = waiting_call(held, &mut record, args.call.as_deref())?;
+    let call = waiting_call(driver, &mut record, args.call.as_deref())?;
     if let Some(wording) = args.verdict_wording {
         record.run.settings.policy.verdict_wording = wording;
     }
-    drive::to_its_exit(
-        held,
-        record,
-        &args.printing,
-        |machine| {
-            machine
-                .reject(&call, &args.reason)
-                .map_err(|error| Failure::wrong_input(&error))
-        },
-    )
+    drive::to_its_exit(driver, record, &args.printing, |machine| {
+        machine
+            .reject(&call, &args.reason)
+            .map_err(|error| Failure::wrong_input(&error))
+    })
 }
 
 fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {

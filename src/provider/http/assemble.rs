@@ -164,9 +164,7 @@ mod tests {
     fn assemble(chunks: &[&str]) -> Read {
         let mut assembly = Assembly::default();
         for chunk in chunks {
-            assembly
-                .push(serde_json::from_str(chunk).unwrap())
-                .unwrap();
+            assembly.push(serde_json::from_str(chunk).unwrap()).unwrap();
         }
         assembly.into_read()
     }

@@ -31,6 +31,19 @@ pub trait Clock: Send + Sync {
         span: Duration,
         signal: &'a Signal,
     ) -> BoxFuture<'a, Result<(), Stopped>>;
+
+    /// A clock for one of several things that begin now and go on at the same time, where time
+    /// passes only for whoever waits: each waits on its own, and [`Clock::advance_to`] brings this
+    /// one to the latest end. None where time passes for all alike, as it does by default: they
+    /// share this clock.
+    fn fork(&self) -> Option<VirtualClock> {
+        None
+    }
+
+    /// Shows `time`, unless it is later already. Does nothing where time passes by itself.
+    fn advance_to(&self, time: Duration) {
+        let _ = time;
+    }
 }
 
 /// Which clock a run lives by.
@@ -173,10 +186,6 @@ impl VirtualClock {
             now_ns: AtomicU64::new(nanos(at)),
         }
     }
-
-    fn advance_to(&self, time: Duration) {
-        self.now_ns.fetch_max(nanos(time), Ordering::SeqCst);
-    }
 }
 
 fn nanos(time: Duration) -> u64 {
@@ -204,6 +213,14 @@ impl Clock for VirtualClock {
             self.advance_to(end);
             Ok(())
         })
+    }
+
+    fn fork(&self) -> Option<VirtualClock> {
+        Some(Self::starting_at(self.now()))
+    }
+
+    fn advance_to(&self, time: Duration) {
+        self.now_ns.fetch_max(nanos(time), Ordering::SeqCst);
     }
 }
 
@@ -287,6 +304,24 @@ mod tests {
         assert_eq!(pollster::block_on(clock.sleep(ms(100), &signal)), Ok(()));
         assert!(pollster::block_on(clock.sleep(ms(1), &signal)).is_err());
         assert_eq!(clock.now(), ms(100));
+    }
+
+    #[test]
+    fn what_goes_on_at_the_same_time_ends_with_the_longest() {
+        let clock = VirtualClock::starting_at(ms(10));
+        let signal = Signal::scheduled(ms(500), "late");
+        let ends = [(300, 310), (50, 60), (900, 500)];
+        let own = ends.map(|_| clock.fork().unwrap());
+        for (own, (span, end)) in own.iter().zip(ends) {
+            let waited = pollster::block_on(own.sleep(ms(span), &signal));
+            assert_eq!((own.now(), waited.is_ok()), (ms(end), end == 10 + span));
+        }
+        assert_eq!(clock.now(), ms(10), "each waits on its own");
+        for own in own {
+            clock.advance_to(own.now());
+        }
+        assert_eq!(clock.now(), ms(500));
+        assert!(RealClock::starting_at(ms(0)).fork().is_none());
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn rows_are_the_same_whatever_runs_beside_them() {
 fn the_embedded_experiments_are_those_of_the_folder() {
     let embedded = Experiments::embedded().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(embedded.names(), shipped().names());
-    assert_eq!(embedded.names().len(), 34);
+    assert_eq!(embedded.names().len(), 35);
 }
 
 #[test]

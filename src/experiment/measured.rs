@@ -8,70 +8,17 @@ use std::time::Duration;
 
 use rust_decimal::Decimal;
 
+use super::ledger::{Ledger, TurnSeen};
 use super::lever_columns::{LEVER_COLUMNS, LEVER_TURN_COLUMNS};
 use super::samples::{SAMPLE_COLUMNS, Samples};
 use super::settings::Settings;
 use super::wire_columns::{WIRE_COLUMNS, WIRE_TURN_COLUMNS};
-use crate::event::{Event, Metering, Observer};
-use crate::message::{FinishReason, Usage, to_json};
+use crate::message::{FinishReason, to_json};
 use crate::money::PicoUsd;
 use crate::results::digest::short_digest;
 use crate::results::{Cell as Printed, Kind, round_half_away};
 use crate::run::{RunState, StopReason};
 use crate::tools::Catalog;
-
-/// One turn, as the events told it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TurnSeen {
-    pub(super) number: u32,
-    pub(super) usage: Usage,
-    pub(super) metering: Metering,
-    cost: PicoUsd,
-    finish: Option<FinishReason>,
-    pub(super) provider: Duration,
-}
-
-/// Watches a run and keeps what rows need.
-#[derive(Debug, Default)]
-pub(super) struct Ledger {
-    pub(super) turns: Vec<TurnSeen>,
-    progress: Vec<Duration>,
-    /// Attempts that repeated a body.
-    pub(super) retries: u32,
-    /// Tool results that were left out of what is sent.
-    pub(super) left_out: u32,
-    /// Tokens of asking for each summary.
-    pub(super) summaries: Vec<Usage>,
-}
-
-impl Observer for Ledger {
-    fn observe(&mut self, _run_id: &str, at: Duration, event: &Event) {
-        match event {
-            &Event::Turn {
-                turn,
-                usage,
-                metering,
-                cost,
-                finish,
-                provider,
-            } => {
-                self.turns.push(TurnSeen {
-                    number: turn,
-                    usage,
-                    metering,
-                    cost,
-                    finish,
-                    provider,
-                });
-            }
-            Event::Attempt { attempt, .. } => self.retries += u32::from(attempt.number > 1),
-            Event::ToolProgress { .. } => self.progress.push(at),
-            Event::ContextEdited { results, .. } => self.left_out += results,
-            Event::Summary { usage, .. } => self.summaries.push(*usage),
-            _ => {}
-        }
-    }
-}
 
 /// A state that was read back from bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,6 +259,9 @@ const WRITES: &[&str] = &[
     "verdict_wording",
 ];
 
+/// What concerns the time of tools.
+const TOOL_TIME: &[&str] = &["tool_execution", "tool_latency"];
+
 static CELL_COLUMNS: &[CellColumn] = &[
     always("status", Kind::Text, |m| m.state.status.as_str().into()),
     always("reason", Kind::Text, |m| {
@@ -356,6 +306,9 @@ static CELL_COLUMNS: &[CellColumn] = &[
         |m| m.overshoot_turns().into(),
     ),
     always("wall_ms", Kind::Ms, |m| Printed::ms(m.wall)),
+    sets(TOOL_TIME, "tool_ms", Kind::Ms, |m| {
+        Printed::ms(m.ledger.tool_time())
+    }),
     sets(WRITES, "deleted", Kind::Text, |m| {
         m.deleted.join(" ").into()
     }),
@@ -386,10 +339,20 @@ static CELL_COLUMNS: &[CellColumn] = &[
         Kind::Usd,
         |m| m.restored.map(|restored| restored.cost).into(),
     ),
-    sets(&["latency"], "latency_seed", Kind::Count, |m| {
-        let drawn = m.settings.latency.as_ref();
-        drawn.map(|_| m.settings.seed).into()
-    }),
+    sets(
+        &["latency", "tool_latency"],
+        "latency_seed",
+        Kind::Count,
+        |m| {
+            let Settings {
+                latency,
+                tool_latency,
+                ..
+            } = m.settings;
+            let is_drawn = latency.is_some() || tool_latency.is_some();
+            is_drawn.then_some(m.settings.seed).into()
+        },
+    ),
     sets(&["stop_at_ms"], "click_to_stop_ms", Kind::Ms, |m| {
         m.click_to_stop().map_or(Printed::Missing, Printed::ms)
     }),

@@ -9,6 +9,7 @@ use super::format::Subagent;
 use super::pace::PaceError;
 use super::seam::{Seam, SeamError, Transport};
 use super::settings::{Dollars, IdempotencyKeys, Settings};
+use super::slow::{slowed, tool_latency};
 use crate::meter::script_by;
 use crate::pricing::{CHAPTER_PRICE, Price, PriceList};
 use crate::provider::Provider;
@@ -174,13 +175,15 @@ impl Resources {
     }
 
     /// The tools of a cell; cells with the same tools share one catalog, unless a sub-agent among
-    /// them is reached over HTTP, where each run is told from the others.
+    /// them is reached over HTTP, where each run is told from the others, or they take times of the
+    /// cell's own.
     pub(super) fn catalog(
         &self,
         settings: &Settings,
         seam: &Seam,
     ) -> Result<Arc<Catalog>, ResourceError> {
-        if !self.children.is_empty() && settings.transport != Transport::InProcess {
+        let by_wire = !self.children.is_empty() && settings.transport != Transport::InProcess;
+        if by_wire || settings.tool_latency.is_some() {
             return Ok(Arc::new(self.make_catalog(settings, seam)?));
         }
         let key = self.catalog_key(settings);
@@ -225,6 +228,9 @@ impl Resources {
     fn make_catalog(&self, settings: &Settings, seam: &Seam) -> Result<Catalog, ResourceError> {
         let mut made = Made::new();
         let mut catalog = built_in(settings.idempotency_keys);
+        if settings.tool_latency.is_some() {
+            catalog = slowed(&catalog, &tool_latency(settings)?)?;
+        }
         for child in &self.children {
             catalog = catalog.with(self.child_tool(child, (settings, seam), &mut made)?)?;
         }

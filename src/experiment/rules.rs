@@ -11,6 +11,7 @@ use super::harness::Harness;
 use super::input::pointer_of;
 use super::pace::pace_of;
 use super::settings::Settings;
+use super::slow::tool_latency;
 use super::sweep::Sweep;
 use super::wire_rules;
 use crate::clock::ClockKind;
@@ -64,13 +65,20 @@ const RULES: &[Rule] = &[
         help: "write a plausible number of milliseconds",
     },
     Rule {
-        looks_at: &["samples", "latency"],
+        looks_at: &["tool_latency"],
+        blames: "tool_latency",
+        broken: |settings| tool_latency(settings).err().map(|error| error.to_string()),
+        help: "write for example `200ms`, `log_normal(400ms,0.8)` or `gamma(500ms,1)`",
+    },
+    Rule {
+        looks_at: &["samples", "latency", "tool_latency"],
         blames: "samples",
         broken: |settings| {
-            let alike = settings.samples.is_some_and(|n| n > 1) && settings.latency.is_none();
+            let is_drawn = settings.latency.is_some() || settings.tool_latency.is_some();
+            let alike = settings.samples.is_some_and(|n| n > 1) && !is_drawn;
             alike.then(|| "samples of a run in which nothing is drawn: all are the same".to_owned())
         },
-        help: "set `latency`, or leave `samples` out",
+        help: "set `latency` or `tool_latency`, or leave `samples` out",
     },
 ];
 

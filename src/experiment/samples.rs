@@ -1,19 +1,21 @@
 //! Many simulated runs of one cell: how their times are distributed.
 //!
-//! What a scripted run says does not depend on how long its replies take. So a cell is run once,
-//! and the times of its replies are drawn again for each sample: the draws that a run of its own
+//! What a scripted run says does not depend on how long its replies and tools take. So a cell is
+//! run once, and these times are drawn again for each sample: the draws that a run of its own
 //! would have made. Where time decides what happens, every sample is a run of its own.
 
 use std::time::Duration;
 
 use rayon::prelude::*;
 
+use super::ledger::ToolSeen;
 use super::live::CellRunError;
 use super::measured::{CellColumn, Measured, sets};
 use super::pace::pace_of;
 use super::resources::ResourceError;
 use super::settings::{AnswerShown, Settings};
-use crate::provider::Pace;
+use super::slow::tool_latency;
+use crate::provider::{Latency, Pace};
 use crate::results::stats::{NoStatistic, Sample, Thousandths};
 use crate::results::{Cell as Printed, Kind};
 use crate::run::Status;
@@ -80,9 +82,9 @@ impl Samples {
             };
             samples.map(again).collect::<Result<_, _>>()?
         } else {
-            let pace = pace_of(first.settings).map_err(ResourceError::from)?;
-            let script = Script::of(first);
-            samples.map(|mark| script.drawn(&pace, mark)).collect()
+            let drawn = Drawn::of(first.settings)?;
+            let script = Script::of(first, &drawn);
+            samples.map(|mark| script.drawn(&drawn, mark)).collect()
         };
         Ok(Self::summed(&times)?)
     }
@@ -121,13 +123,28 @@ impl Times {
     /// # Errors
     /// [`CellRunError`] where its pace cannot be read.
     pub(super) fn of(run: &Measured<'_>) -> Result<Self, CellRunError> {
-        let pace = pace_of(run.settings).map_err(ResourceError::from)?;
-        let script = Script::of(run);
+        let drawn = Drawn::of(run.settings)?;
+        let script = Script::of(run, &drawn);
         let calls = run.ledger.turns.iter().map(|turn| turn.provider);
         Ok(Self {
             wall: run.wall,
             calls: calls.collect(),
-            first_word: script.first_word(run.wall, &pace, 0),
+            first_word: script.first_word(run.wall, &drawn, 0),
+        })
+    }
+}
+
+/// What the times of a cell are drawn from.
+struct Drawn {
+    replies: Pace,
+    tools: Latency,
+}
+
+impl Drawn {
+    fn of(settings: &Settings) -> Result<Self, ResourceError> {
+        Ok(Self {
+            replies: pace_of(settings)?,
+            tools: tool_latency(settings)?,
         })
     }
 }
@@ -136,48 +153,65 @@ impl Times {
 struct Script {
     /// Number and completion tokens of each turn.
     turns: Vec<(u32, u64)>,
-    /// What no reply took: the tools.
+    /// Tools by the steps in which they ran: the call, and what its tool took besides the draw.
+    tools: Vec<Vec<(String, Duration)>>,
+    /// What neither a reply nor a tool took.
     beside: Duration,
     is_answered: bool,
     shown: AnswerShown,
 }
 
 impl Script {
-    fn of(run: &Measured<'_>) -> Self {
+    fn of(run: &Measured<'_>, drawn: &Drawn) -> Self {
         let turns = run.ledger.turns.iter();
         let replies: Duration = run.ledger.turns.iter().map(|turn| turn.provider).sum();
+        let steps = run.ledger.tools.iter();
+        let longest = |step: &Vec<ToolSeen>| step.iter().filter_map(|tool| tool.took).max();
+        let tools: Duration = steps.clone().filter_map(longest).sum();
+        let own = |tool: &ToolSeen| {
+            let took = tool.took.unwrap_or_default();
+            let own = took.saturating_sub(drawn.tools.of_call(&tool.call_id, 0));
+            (tool.call_id.clone(), own)
+        };
         Self {
             turns: turns
                 .map(|turn| (turn.number, turn.usage.completion_tokens))
                 .collect(),
-            beside: run.wall.saturating_sub(replies),
+            tools: steps.map(|step| step.iter().map(own).collect()).collect(),
+            beside: run.wall.saturating_sub(replies).saturating_sub(tools),
             is_answered: run.state.status == Status::Completed,
             shown: run.settings.answer_shown,
         }
     }
 
     /// The times of the sample that `mark` tells from others.
-    fn drawn(&self, pace: &Pace, mark: u64) -> Times {
+    fn drawn(&self, from: &Drawn, mark: u64) -> Times {
         let call = |&(number, tokens): &(u32, u64)| {
             let draw = draw(number, mark);
-            let writing = pace.writing(draw, tokens);
-            pace.ttft(draw).saturating_add(writing)
+            let writing = from.replies.writing(draw, tokens);
+            from.replies.ttft(draw).saturating_add(writing)
         };
         let calls: Vec<Duration> = self.turns.iter().map(call).collect();
-        let wall = calls.iter().sum::<Duration>().saturating_add(self.beside);
+        let tool = |(id, own): &(String, Duration)| from.tools.of_call(id, mark) + *own;
+        let steps = self.tools.iter();
+        let tools: Duration = steps.filter_map(|step| step.iter().map(tool).max()).sum();
+        let wall = calls.iter().sum::<Duration>().saturating_add(tools);
+        let wall = wall.saturating_add(self.beside);
         Times {
             wall,
-            first_word: self.first_word(wall, pace, mark),
+            first_word: self.first_word(wall, from, mark),
             calls,
         }
     }
 
     /// When the first word of the answer is seen in a run that takes `wall`.
-    fn first_word(&self, wall: Duration, pace: &Pace, mark: u64) -> Option<Duration> {
+    fn first_word(&self, wall: Duration, from: &Drawn, mark: u64) -> Option<Duration> {
         let &(number, tokens) = self.turns.last().filter(|_| self.is_answered)?;
         Some(match self.shown {
             AnswerShown::Whole => wall,
-            AnswerShown::Streamed => wall.saturating_sub(pace.writing(draw(number, mark), tokens)),
+            AnswerShown::Streamed => {
+                wall.saturating_sub(from.replies.writing(draw(number, mark), tokens))
+            }
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::pricing::{CacheTerms, CacheUnit};
 use crate::run::context::ContextPolicy;
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
-    ToolErrors, VerdictWording,
+    ToolErrors, ToolExecution, VerdictWording,
 };
 
 /// The settings of one cell. Every key is optional; every key can be an axis.
@@ -99,6 +99,13 @@ pub struct Settings {
     pub verdict_wording: VerdictWording,
     /// What the stop signal reaches. Default: `everything`.
     pub cancel_reaches: CancelReaches,
+    /// How the calls of one turn are executed: one after the other, or those that only read and
+    /// stand side by side at the same time. Default: `serial`.
+    pub tool_execution: ToolExecution,
+    /// How long each tool takes beside what it does, but for sub-agents: a distribution such as
+    /// `200ms`, `log_normal(400ms,0.8)`, `gamma(500ms,1)` or `empirical(100ms,900ms)`, drawn once
+    /// for each call. Default: no time.
+    pub tool_latency: Option<String>,
     /// When somebody presses Stop, in milliseconds from the start. Default: nobody does.
     pub stop_at_ms: Option<u64>,
     /// What they give as the reason. Default: `user pressed Stop`.
@@ -165,6 +172,8 @@ impl Default for Settings {
             verdict_reason: "this file is still needed".to_owned(),
             verdict_wording: VerdictWording::default(),
             cancel_reaches: CancelReaches::default(),
+            tool_execution: ToolExecution::default(),
+            tool_latency: None,
             stop_at_ms: None,
             stop_reason: "user pressed Stop".to_owned(),
             latency_ms: None,
@@ -199,6 +208,7 @@ impl Settings {
             approval: self.approval,
             verdict_wording: self.verdict_wording,
             cancel_reaches: self.cancel_reaches,
+            tool_execution: self.tool_execution,
         }
     }
 

@@ -310,7 +310,7 @@ fn a_column_is_left_out_where_nothing_could_fill_it() {
 fn the_schema_names_every_setting_and_describes_it() {
     let schema = schema_of::<Settings>();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 42);
+    assert_eq!(properties.len(), 44);
     for (key, property) in properties {
         assert!(property["description"].is_string(), "{key}");
     }

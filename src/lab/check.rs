@@ -123,12 +123,14 @@ fn check_again(experiment: &Experiment, lab: &mut Lab<'_>) -> Result<Check, LabE
         None => check.findings.push(Finding::Missing { file: INPUTS }),
         Some(bytes) => {
             let damage = Inputs::parse(&bytes).err();
-            check.findings.extend(damage.map(|error| Finding::Unreadable {
-                problem: format!(
-                    "{INPUTS}: {error}; `loopmeter check --update --only {}` writes it anew",
-                    experiment.name()
-                ),
-            }));
+            check
+                .findings
+                .extend(damage.map(|error| Finding::Unreadable {
+                    problem: format!(
+                        "{INPUTS}: {error}; `loopmeter check --update --only {}` writes it anew",
+                        experiment.name()
+                    ),
+                }));
         }
     }
     check.keep(fresh);

@@ -5,17 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::clock::{Clock, Signal, Stopped};
 use crate::event::{Event, Observer};
-use crate::message::ToolCall;
 use crate::provider::{Provider, ProviderContext, ProviderError, Reply, Request};
+use crate::run::execute::execute;
 use crate::run::machine::{Machine, Need};
 use crate::run::policy::CancelReaches;
 use crate::run::state::RunState;
 use crate::scenario::ask_for_summary;
-use crate::tools::{Catalog, ToolContext, ToolFailure, Workspace};
+use crate::tools::{Catalog, Workspace};
 
 /// What a run is run with.
 #[derive(Clone, Copy)]
@@ -49,10 +47,10 @@ pub struct Watchers<'a> {
 
 /// Observers behind a lock, because a running tool reports its progress from where it is.
 #[derive(Default)]
-struct Observers<'a>(Mutex<Vec<&'a mut dyn Observer>>);
+pub(super) struct Observers<'a>(Mutex<Vec<&'a mut dyn Observer>>);
 
 impl Observers<'_> {
-    fn show(&self, run_id: &str, at: Duration, event: &Event) {
+    pub(super) fn show(&self, run_id: &str, at: Duration, event: &Event) {
         // An observer that panicked has seen its last event; the others go on.
         let mut observers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for observer in observers.iter_mut() {
@@ -128,13 +126,21 @@ pub async fn drive(
                 let length = (prompt_tokens, most_tokens);
                 summarise(machine, harness, &watchers.observers, length).await;
             }
-            Need::Tool { call, arguments } => {
+            Need::Tool {
+                call,
+                arguments,
+                beside,
+            } => {
+                let calls = [vec![(call, arguments)], beside].concat();
                 if let Some(Stopped { reason }) = stopped_before_a_tool(machine, harness) {
                     machine.on_cancelled(reason);
                 } else {
-                    machine.on_tool_start(&call);
+                    match calls.as_slice() {
+                        [(call, _)] => machine.on_tool_start(call),
+                        several => machine.on_reads_start(several.iter().map(|(call, _)| call)),
+                    }
                     watchers.after_step(machine, harness.clock.now())?;
-                    execute(machine, harness, &watchers.observers, (&call, &arguments)).await;
+                    execute(machine, harness, &watchers.observers, &calls).await;
                 }
             }
         }
@@ -234,41 +240,4 @@ async fn complete(
     let took = harness.clock.now().saturating_sub(start);
     let attempts = attempts.load(Ordering::Relaxed);
     (reply.map(|reply| (reply, took)), attempts)
-}
-
-async fn execute(
-    machine: &mut Machine<'_>,
-    harness: Harness<'_>,
-    observers: &Observers<'_>,
-    (call, arguments): (&ToolCall, &Value),
-) {
-    let never = Signal::new();
-    let signal = match machine.state().settings.policy.cancel_reaches {
-        CancelReaches::Everything => harness.signal,
-        CancelReaches::ProviderOnly | CancelReaches::Nothing => &never,
-    };
-    let Some(tool) = harness.catalog.get(&call.name) else {
-        // The machine asks only for tools of its own catalog; another catalog here is a mix-up.
-        return machine.on_provider_error(format!("no tool {:?} in the harness", call.name));
-    };
-    let run_id = machine.state().run_id.clone();
-    let progress = |label: &str| {
-        let (tool_name, label) = (call.name.clone(), label.to_owned());
-        observers.show(
-            &run_id,
-            harness.clock.now(),
-            &Event::ToolProgress { tool_name, label },
-        );
-    };
-    let context = ToolContext::new(harness.clock, signal, harness.workspace, &progress)
-        .for_operation(format!("{run_id}/{}", call.id));
-    let start = harness.clock.now();
-    let result = tool.run(arguments, &context).await;
-    machine.on_bill(context.take_bill());
-    let span = harness.clock.now().saturating_sub(start);
-    match result {
-        Ok(text) => machine.on_tool(call, Ok(text), span),
-        Err(ToolFailure::Error(error)) => machine.on_tool(call, Err(error), span),
-        Err(ToolFailure::Stopped(Stopped { reason })) => machine.on_cancelled(reason),
-    }
 }

@@ -72,6 +72,11 @@ impl TranscriptIndex {
         self.pending.front()
     }
 
+    /// All calls of the last assistant message that have no result yet, in order.
+    pub fn pending(&self) -> impl Iterator<Item = &PendingCall> {
+        self.pending.iter()
+    }
+
     /// The call of the last assistant message that stands in the longest row of equal calls.
     #[must_use]
     pub fn most_repeated(&self) -> Option<&Repeated> {

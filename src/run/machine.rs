@@ -5,6 +5,7 @@
 //! is outstanding is read off the transcript.
 
 mod asking;
+mod calls;
 mod decide;
 
 use std::collections::BTreeMap;
@@ -16,21 +17,19 @@ use crate::event::Event;
 use crate::message::{Message, ToolCall};
 
 use crate::provider::Reply;
-use crate::run::index::{PendingCall, TranscriptIndex, signature};
-use crate::run::policy::{
-    Approval, BudgetCheck, Dedupe, PermanentErrors, StopCondition, ToolErrors,
-};
+use crate::run::index::TranscriptIndex;
+use crate::run::policy::{BudgetCheck, StopCondition};
 use crate::run::sending::Sending;
 use crate::run::state::{RunState, Status, StopReason};
 use crate::scenario::Said;
-use crate::tools::{Access, Bill, Catalog, ErrorKind, Repeat, ToolError};
+use crate::tools::{Bill, Catalog, ToolError};
 
 pub use decide::{DecisionError, RESULT_UNKNOWN, declined};
 
-/// What the model reads of a failed tool under [`ToolErrors::Generic`].
+/// What the model reads of a failed tool under [`ToolErrors::Generic`](crate::run::policy::ToolErrors::Generic).
 pub const GENERIC_TOOL_ERROR: &str = "Error: the tool failed.";
 
-/// What the model reads of a failed tool under [`ToolErrors::Worded`].
+/// What the model reads of a failed tool under [`ToolErrors::Worded`](crate::run::policy::ToolErrors::Worded).
 #[must_use]
 pub fn worded(error: &str) -> String {
     format!("Error: {error}")
@@ -60,6 +59,11 @@ pub enum Need {
         call: ToolCall,
         /// Its arguments, of the shape that the tool declares.
         arguments: Value,
+        /// The calls behind it that may be run at the same time, in the order of the turn: they
+        /// only read, and so does it. None unless the policy is
+        /// [`ToolExecution::Parallel`](crate::run::policy::ToolExecution::Parallel); whoever runs
+        /// one call at a time leaves them, and is asked for them next.
+        beside: Vec<(ToolCall, Value)>,
     },
     /// Nothing: the run has taken one of its exits.
     Nothing,
@@ -222,8 +226,20 @@ impl<'a> Machine<'a> {
     /// The body of `call`'s tool is about to run. Whoever keeps the run saves it between this and
     /// the tool, so that a crash in the tool is known for what it is.
     pub fn on_tool_start(&mut self, call: &ToolCall) {
-        self.state.tool_runs = self.state.tool_runs.saturating_add(1);
         self.state.in_flight = Some(call.id.clone());
+        self.start(call);
+    }
+
+    /// The bodies of the tools of `calls` are about to run at the same time. They only read, so a
+    /// crash in them leaves nothing to ask about, and nothing is said to be in flight.
+    pub fn on_reads_start<'c>(&mut self, calls: impl IntoIterator<Item = &'c ToolCall>) {
+        for call in calls {
+            self.start(call);
+        }
+    }
+
+    fn start(&mut self, call: &ToolCall) {
+        self.state.tool_runs = self.state.tool_runs.saturating_add(1);
         self.events.push(Event::ToolStart {
             tool_name: call.name.clone(),
             args: call.arguments.clone(),
@@ -293,150 +309,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Answers the pending call without running anything, or says what it needs.
-    fn settle(&mut self, pending: PendingCall) -> Option<Need> {
-        let PendingCall { call, reuses_id } = pending;
-        if reuses_id {
-            let message = format!(
-                "call id {:?} was used before; the call was not executed. Give every call its own id.",
-                shorten(&call.id)
-            );
-            self.answer(&call, Err(ToolError::recoverable(message)), Duration::ZERO);
-            return None;
-        }
-        let arguments = self.catalog.parse_arguments(&call.name, &call.arguments);
-        if self.state.in_flight.as_ref() == Some(&call.id) {
-            return self.take_up_started(call, arguments);
-        }
-        let arguments = match arguments {
-            Ok(arguments) => arguments,
-            Err(error) => {
-                self.answer(&call, Err(error), Duration::ZERO);
-                return None;
-            }
-        };
-        let remembered = self
-            .dedupe_key(&call)
-            .and_then(|key| self.state.remembered.get(&key));
-        if let Some(text) = remembered.cloned() {
-            self.answer(&call, Ok(text), Duration::ZERO);
-            return None;
-        }
-        if self.needs_approval(&call) {
-            self.ask_person(&call, arguments);
-            return None;
-        }
-        Some(Need::Tool { call, arguments })
-    }
-
-    /// A call that was started and never answered: run again only where that does no harm.
-    fn take_up_started(
-        &mut self,
-        call: ToolCall,
-        arguments: Result<Value, ToolError>,
-    ) -> Option<Need> {
-        let tool = self.catalog.get(&call.name);
-        let (call_id, tool_name) = (call.id.clone(), call.name.clone());
-        let args = match (tool, arguments) {
-            (Some(tool), Ok(arguments)) if tool.repeat(&arguments) == Repeat::Harmless => {
-                return Some(Need::Tool { call, arguments });
-            }
-            (_, Ok(arguments)) => arguments,
-            // The tools are others than those that the run was started with.
-            (_, Err(_)) => Value::String(call.arguments),
-        };
-        self.stop(
-            StopReason::UnknownOutcome {
-                call_id,
-                tool_name,
-                args,
-            },
-            None,
-        );
-        None
-    }
-
-    fn needs_approval(&self, call: &ToolCall) -> bool {
-        match self.state.settings.policy.approval {
-            Approval::Granted => false,
-            Approval::Ask => {
-                self.catalog
-                    .get(&call.name)
-                    .is_some_and(|tool| tool.needs_approval())
-                    && !self.state.approved.contains(&call.id)
-            }
-        }
-    }
-
-    fn ask_person(&mut self, call: &ToolCall, args: Value) {
-        self.events.push(Event::ApprovalRequired {
-            tool_name: call.name.clone(),
-            args: call.arguments.clone(),
-            call_id: call.id.clone(),
-        });
-        let (call_id, tool_name) = (call.id.clone(), call.name.clone());
-        self.stop(
-            StopReason::Approval {
-                call_id,
-                tool_name,
-                args,
-            },
-            None,
-        );
-    }
-
-    /// What a repeated call is recognised by, where the dedupe policy covers this one.
-    fn dedupe_key(&self, call: &ToolCall) -> Option<String> {
-        match self.state.settings.policy.dedupe {
-            Dedupe::Off => None,
-            Dedupe::All => Some(signature(call)),
-            Dedupe::ReadOnly => {
-                let tool = self.catalog.get(&call.name)?;
-                (tool.access() == Access::ReadOnly).then(|| signature(call))
-            }
-            Dedupe::IdempotencyKey => {
-                let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
-                let key = arguments.get("idempotency_key")?.as_str()?;
-                Some(format!("{}\n{key}", call.name))
-            }
-        }
-    }
-
-    /// Writes the outcome of a call into the transcript, or ends the run over it.
-    fn answer(&mut self, call: &ToolCall, result: Result<String, ToolError>, took: Duration) {
-        let (tool_name, ok) = (call.name.clone(), result.is_ok());
-        self.state.in_flight = None;
-        self.state.approved.retain(|id| *id != call.id);
-        self.events.push(Event::ToolResult {
-            tool_name,
-            took,
-            ok,
-        });
-        let policy = self.state.settings.policy;
-        let content = match result {
-            Ok(text) => text,
-            Err(error) => {
-                let permanent = error.kind == ErrorKind::Permanent;
-                if permanent && policy.permanent_errors == PermanentErrors::Stop {
-                    return self.stop(StopReason::PermanentError, Some(error.message));
-                }
-                match policy.tool_errors {
-                    ToolErrors::Fatal => {
-                        return self.stop(StopReason::ToolError, Some(error.message));
-                    }
-                    ToolErrors::Generic => GENERIC_TOOL_ERROR.to_owned(),
-                    ToolErrors::Worded => worded(&error.message),
-                }
-            }
-        };
-        let (tool_call_id, name) = (call.id.clone(), call.name.clone());
-        self.push(Message::Tool {
-            tool_call_id,
-            name,
-            content,
-        });
-    }
-
     fn push(&mut self, message: Message) {
         self.index.push(&message);
         if let Some(sending) = &mut self.sending {
@@ -460,9 +332,4 @@ impl<'a> Machine<'a> {
         self.state.status = status;
         self.state.interruption = reason;
     }
-}
-
-/// The first 80 characters, so that a hostile id cannot flood the transcript.
-fn shorten(text: &str) -> String {
-    text.chars().take(80).collect()
 }

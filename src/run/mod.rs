@@ -2,6 +2,7 @@
 
 pub mod context;
 mod drive;
+mod execute;
 mod index;
 mod machine;
 pub mod policy;

@@ -130,6 +130,28 @@ pub enum CancelReaches {
     Nothing,
 }
 
+/// How the calls of one turn are executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::ValueEnum),
+    value(rename_all = "snake_case")
+)]
+pub enum ToolExecution {
+    /// One after the other.
+    #[default]
+    Serial,
+    /// Calls that only read and stand side by side run at the same time; every other call runs
+    /// alone. What is said, done and billed is what it is one after the other.
+    Parallel,
+}
+
+/// So that a run that does not use a choice is written down as it was before there was one.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// All policies of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
@@ -145,6 +167,9 @@ pub struct Policy {
     pub verdict_wording: VerdictWording,
     /// What the stop signal reaches.
     pub cancel_reaches: CancelReaches,
+    /// How the calls of one turn are executed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tool_execution: ToolExecution,
 }
 
 /// One condition that ends a run; a run has a list of them, checked in order.

@@ -10,7 +10,7 @@ use crate::message::{Message, Usage};
 use crate::money::PicoUsd;
 use crate::pricing::{Cache, CacheTerms, Price};
 use crate::run::context::{ContextPolicy, Summary};
-use crate::run::policy::{Policy, StopCondition};
+use crate::run::policy::{Policy, StopCondition, is_default};
 use crate::tools::Bill;
 
 /// Where a run stands: still going, or out by one of the five exits.
@@ -183,10 +183,6 @@ pub struct RunSettings {
     pub cache: Option<CacheTerms>,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 impl RunSettings {
     /// The default policies at `price`, with no limit at all.
     #[must_use]
@@ -275,6 +271,7 @@ pub struct RunState {
     /// The call whose tool was started and has not been answered, by id. It is saved before the
     /// tool runs; so a run that is taken up knows what was not started (no result, not here), what
     /// was started and may have written (here), and what is done (its result is in the transcript).
+    /// Calls that run at the same time only read, and are never here: they are simply run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<String>,
     /// Results that repeated calls are answered from, by signature; empty with dedupe off.

@@ -80,6 +80,8 @@ const MOST_SAMPLES: usize = 10_000;
 const MOST_MS: f64 = 86_400_000.0;
 /// Draws for tokens come from other streams than those for replies.
 const TOKEN_STREAM: u64 = 1 << 32;
+/// And those for tool calls from others again.
+const CALL_STREAM: u64 = 1 << 63;
 
 impl Latency {
     /// A log-normal latency.
@@ -130,6 +132,13 @@ impl Latency {
         self.draw(0, u64::from(turn))
     }
 
+    /// How long the tool of the call with this id takes; `request` tells conversations apart, as
+    /// in [`Draw`]. It depends on nothing that was drawn before, nor on what runs beside it.
+    #[must_use]
+    pub fn of_call(&self, call_id: &str, request: u64) -> Duration {
+        self.draw(request, CALL_STREAM | fnv(call_id))
+    }
+
     fn draw(&self, request: u64, stream: u64) -> Duration {
         let rng = |seed: u64, stream| rng(seed ^ request, stream);
         match self {
@@ -173,8 +182,9 @@ impl Latency {
         }
     }
 
-    /// The same with another seed.
-    fn with_seed(self, new: u64) -> Self {
+    /// The same drawn from another seed.
+    #[must_use]
+    pub fn with_seed(self, new: u64) -> Self {
         match self {
             Self::None | Self::Constant { .. } => self,
             Self::LogNormal {
@@ -270,6 +280,12 @@ fn micros(ms: f64) -> Duration {
     #[expect(clippy::cast_possible_truncation, reason = "clamped to a day")]
     #[expect(clippy::cast_sign_loss, reason = "clamped to be positive")]
     Duration::from_micros(us as u64)
+}
+
+/// A number for a text: FNV-1a of 64 bits.
+fn fnv(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 /// The stream of `seed` that belongs to one draw.

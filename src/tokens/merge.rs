@@ -70,8 +70,10 @@ struct Part {
 /// The pairs that are tokens, the one to merge next on top.
 type Pairs = BinaryHeap<Reverse<(u32, u32)>>;
 
-/// A longer piece is merged in parts of this length: places in it are numbers of 32 bits.
-const LARGEST: usize = 1 << 30;
+/// A longer piece is merged in parts of this length, so that a word of many megabytes takes
+/// memory for one part only. Where two parts meet, that can be a token or two more than the whole
+/// would have; tokenizers that merge it whole take minutes for it, or give up.
+const LARGEST: usize = 1 << 18;
 
 /// The same with a heap of pairs, in time that hardly exceeds the length.
 fn merge_large(piece: &[u8], mut take: impl FnMut(usize)) {

@@ -188,6 +188,12 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_megabytes_is_counted_in_parts() {
+        let part = "ab".repeat(1 << 17);
+        assert_eq!(count(&part.repeat(2)), 2 * count(&part));
+    }
+
+    #[test]
     fn truncation_ends_between_two_characters() {
         let family = "👩\u{200d}👩\u{200d}👧";
         for max in 0..count(family) {

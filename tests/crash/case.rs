@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loopmeter::pricing::{CHAPTER_PRICE, PriceList};
 use loopmeter::provider::Scripted;
-use loopmeter::run::policy::{Approval, Dedupe, Policy, StopCondition};
+use loopmeter::run::policy::{Approval, Dedupe, Policy, StopCondition, ToolExecution};
 use loopmeter::run::{RunSettings, RunState, SubAgent};
 use loopmeter::scenario::Scenario;
 use loopmeter::tools::Catalog;
@@ -61,10 +61,15 @@ pub(crate) fn all() -> Vec<Case> {
         ..asks
     };
     let dedupe = |dedupe| Policy { dedupe, ..granted };
+    let at_once = Policy {
+        tool_execution: ToolExecution::Parallel,
+        ..asks
+    };
     let keyed = Catalog::chapter_with_idempotency_keys();
     vec![
         Case::new("reads", "plan", asks),
         Case::new("two calls at once", "parallel", asks),
+        Case::new("two calls at the same time", "parallel", at_once),
         Case::new("recovers", "recover", asks),
         Case::new("approved", "destructive", asks),
         Case {

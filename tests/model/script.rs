@@ -4,7 +4,7 @@ use loopmeter::message::{ToolCall, Usage};
 use loopmeter::money::PicoUsd;
 use loopmeter::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
-    ToolErrors, VerdictWording,
+    ToolErrors, ToolExecution, VerdictWording,
 };
 
 use crate::chance::Chance;
@@ -136,6 +136,7 @@ fn policy(chance: &mut Chance) -> Policy {
         approval: chance.one_of(&[A::Ask, A::Granted]),
         verdict_wording: chance.one_of(&[VerdictWording::Reason, VerdictWording::Empty]),
         cancel_reaches: chance.one_of(&[C::Everything, C::ProviderOnly, C::Nothing]),
+        tool_execution: chance.one_of(&[ToolExecution::Serial, ToolExecution::Parallel]),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::money::PicoUsd;
 use crate::pricing::{self, CHAPTER_PRICE, Price, PriceError};
 use crate::run::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
-    ToolErrors, VerdictWording,
+    ToolErrors, ToolExecution, VerdictWording,
 };
 use crate::run::{RunSettings, RunState};
 use crate::store::{CatalogKind, Launch, Model};
@@ -212,6 +212,9 @@ pub(super) struct Policies {
     /// What the stop signal reaches
     #[arg(long, value_enum, default_value = "everything")]
     cancel_reaches: CancelReaches,
+    /// How the calls of one turn are executed
+    #[arg(long, value_enum, default_value = "serial")]
+    tool_execution: ToolExecution,
 }
 
 impl Policies {
@@ -223,6 +226,7 @@ impl Policies {
             approval: self.approval,
             verdict_wording: self.verdict_wording,
             cancel_reaches: self.cancel_reaches,
+            tool_execution: self.tool_execution,
         }
     }
 }

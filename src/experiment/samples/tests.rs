@@ -52,9 +52,14 @@ proptest! {
         seed in 0_u64..1_000_000, samples in 1_u32..150,
         scenario in prop::sample::select(vec!["plan", "parallel", "archive", "runaway", "denied"]),
         shown in prop::sample::select(vec!["whole", "streamed"]),
+        tools in prop::sample::select(vec![
+            "",
+            "tool_latency = \"log_normal(400ms,0.8)\"\n",
+            "tool_latency = \"gamma(500ms,1)\"\ntool_execution = \"parallel\"\n",
+        ]),
     ) {
         let settings = format!(
-            "scenario = \"{scenario}\"\nanswer_shown = \"{shown}\"\nseed = {seed}\nsamples = {samples}\n"
+            "scenario = \"{scenario}\"\nanswer_shown = \"{shown}\"\nseed = {seed}\nsamples = {samples}\n{tools}"
         );
         let drawn = cells(&settings, 2);
         // A limit on the time that no run reaches: each sample is run to see that it does not.
@@ -105,6 +110,42 @@ fn a_run_without_an_answer_has_no_first_word() {
     // One of six calls is slow with 1 - 0.95^6 = 26.5 %; 200 samples are within 13 points of it.
     let slow = number(runaway, "slow_call_percent");
     assert!((slow - 26.5).abs() < 13.0, "{slow}");
+}
+
+#[test]
+fn tools_at_once_take_the_longest_of_the_times_that_they_take_one_after_the_other() {
+    let of = |execution: &str| {
+        let settings = format!(
+            "scenario = \"parallel\"\nsamples = 200\ntool_latency = \"log_normal(400ms,0.8)\"\n\
+             tool_execution = \"{execution}\"\n"
+        );
+        cells(&settings, 2).remove(0)
+    };
+    let (serial, parallel) = (of("serial"), of("parallel"));
+    assert_eq!(
+        serial["tool_ms"], parallel["tool_ms"],
+        "each takes its own time"
+    );
+    let saved = number(&serial, "wall_ms") - number(&parallel, "wall_ms");
+    let sum = number(&serial, "tool_ms");
+    assert!(
+        saved > 0.0 && saved <= sum / 2.0,
+        "{saved} of {sum}: the shorter of two"
+    );
+    assert!(number(&parallel, "p95_wall_ms") < number(&serial, "p95_wall_ms"));
+    for column in ["transcript_sha256", "cost_usd", "tool_runs", "p50_call_ms"] {
+        assert_eq!(serial[column], parallel[column], "{column}");
+    }
+}
+
+#[test]
+fn a_time_of_tools_that_is_no_distribution_is_refused() {
+    let refused =
+        load("[settings]\nscenario = \"plan\"\nmax_turns = 5\ntool_latency = \"normal(1ms,1)\"\n");
+    let [message] = &refused.err().unwrap_or_default()[..] else {
+        panic!("one problem");
+    };
+    assert!(message.contains("is not a distribution"), "{message}");
 }
 
 #[test]

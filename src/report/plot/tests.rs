@@ -66,7 +66,7 @@ static SCENES: LazyLock<Vec<(String, Scene)>> = LazyLock::new(|| {
 /// Calls `check` with each plot in each language.
 fn each_scene(check: impl Fn(&str, &Scene)) {
     let languages = Locale::tags().len() + OTHER_FIGURES.len();
-    assert_eq!(SCENES.len(), 20 * languages);
+    assert_eq!(SCENES.len(), 21 * languages);
     for (name, scene) in SCENES.iter() {
         check(name, scene);
     }

@@ -2,6 +2,7 @@
 
 mod context;
 mod limits;
+mod parallel;
 mod started;
 mod writes;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use super::policy::{
     Approval, BudgetCheck, CancelReaches, Dedupe, PermanentErrors, Policy, StopCondition,
-    ToolErrors, VerdictWording,
+    ToolErrors, ToolExecution, VerdictWording,
 };
 use super::*;
 use crate::clock::{Clock, Signal, VirtualClock};

@@ -28,8 +28,8 @@ pub(super) enum Certainty {
 
 /// How often a value is made before giving up.
 const TRIES: u32 = 32;
-/// The most values of one argument object.
-const MOST_VALUES: u32 = 10_000;
+/// The most values that are made for one call, all tries together.
+const MOST_VALUES: u32 = 20_000;
 /// From this depth on, only what must be there is.
 const DEEP: u32 = 4;
 /// From this depth on, there is nothing.
@@ -52,24 +52,28 @@ pub(super) fn arguments(parameters: &Value, rng: &mut ChaCha8Rng) -> Made {
     let mut object = schema.clone();
     object.entry("type").or_insert_with(|| json!("object"));
     let object = Value::Object(object);
-    let mut made = json!({});
+    let (mut made, mut left) = (json!({}), MOST_VALUES);
     for attempt in 0..TRIES {
         let mut maker = Maker {
             root: parameters,
             rng,
-            left: MOST_VALUES,
+            left,
             examples: match attempt {
                 0 => Examples::Used,
                 _ => Examples::Ignored,
             },
         };
         made = maker.value(&object, 0);
+        left = maker.left;
         let valid = validator.as_ref().is_some_and(|all| all.is_valid(&made));
         if valid && made.is_object() {
             return Made {
                 value: made,
                 certainty: Certainty::Valid,
             };
+        }
+        if left == 0 {
+            break;
         }
     }
     if !made.is_object() {

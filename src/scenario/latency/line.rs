@@ -34,6 +34,15 @@ impl FromStr for Pace {
     }
 }
 
+/// Reads a single distribution, such as `log_normal(400ms,0.8)`.
+impl FromStr for Latency {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        distribution(text.trim())
+    }
+}
+
 fn distribution(text: &str) -> Result<Latency, SpecError> {
     let ms = |text| Ok(millis(duration(text, PACE_HELP)?));
     let number = |text| number(text, PACE_HELP);

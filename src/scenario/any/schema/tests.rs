@@ -125,6 +125,27 @@ fn an_impossible_schema_still_gives_an_object_and_says_that_it_is_unsure() {
     }
 }
 
+/// A schema of which each definition needs the next one twice.
+fn doubling(definitions: u32) -> Value {
+    let definition = |number: u32| {
+        let next = json!({"$ref": format!("#/$defs/d{}", number + 1)});
+        let both =
+            json!({"type": "object", "properties": {"l": next, "r": next}, "required": ["l", "r"]});
+        (format!("d{number}"), both)
+    };
+    let all: Map<String, Value> = (0..definitions).map(definition).collect();
+    json!({"$ref": "#/$defs/d0", "$defs": all})
+}
+
+#[test]
+fn values_are_bounded_over_all_tries_together() {
+    let (mut rng, schema) = (ChaCha8Rng::seed_from_u64(0), doubling(40));
+    let made = arguments(&schema, &mut rng);
+    assert_eq!(made.certainty, Certainty::Unsure);
+    let values = crate::message::to_json(&made.value).matches('{').count();
+    assert!(values <= usize::try_from(MOST_VALUES).unwrap(), "{values}");
+}
+
 #[test]
 fn a_schema_that_asks_for_too_much_does_not_get_it() {
     let with = |x: Value| json!({"type": "object", "properties": {"x": x}, "required": ["x"]});
@@ -134,6 +155,7 @@ fn a_schema_that_asks_for_too_much_does_not_get_it() {
         with(json!({"type": "string", "pattern": "((a{1000}){1000}){1000}"})),
         json!({"type": "object", "minProperties": u64::MAX}),
         json!({"$ref": "#"}),
+        doubling(40),
         json!({"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}, "required": ["a", "b"]}),
     ] {
         let value = made(&schema, 0).value;

@@ -250,7 +250,7 @@ fn a_record_with_any_byte_changed_or_cut_off_is_refused_and_left_alone() {
                 refused(&String::from_utf8(bytes).unwrap());
             }
         }
-        for digit in ["0", "1", "2", "4", "33"] {
+        for digit in ["0", "4", "33", "1", "2"] {
             refused(&good.replace("\"format\":3", &format!("\"format\":{digit}")));
         }
         let found = bench.store().find(Filter::default()).unwrap();

@@ -63,16 +63,76 @@ pub(super) struct Listed<'a> {
     pub(super) json: bool,
 }
 
-/// A price in JSON: pico-dollars per token, which are micro-dollars per million.
+/// A price in JSON, with its unit in the keys: pico-dollars per token are micro-dollars per
+/// million.
 #[derive(Serialize)]
 struct Shown {
+    name: String,
     #[serde(flatten)]
-    price: Price,
+    rates: ShownRates,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tiers: Vec<ShownTier>,
+    source: String,
+    date: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     aliases: Vec<String>,
     /// The first day of the price, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<Day>,
+}
+
+#[derive(Serialize)]
+struct ShownTier {
+    above_prompt_tokens: u64,
+    #[serde(flatten)]
+    rates: ShownRates,
+}
+
+#[derive(Serialize)]
+struct ShownRates {
+    #[serde(rename = "input_pico_usd_per_token")]
+    input: PicoUsd,
+    #[serde(
+        rename = "cached_read_pico_usd_per_token",
+        skip_serializing_if = "Option::is_none"
+    )]
+    cached_read: Option<PicoUsd>,
+    #[serde(
+        rename = "cache_write_pico_usd_per_token",
+        skip_serializing_if = "Option::is_none"
+    )]
+    cache_write: Option<PicoUsd>,
+    #[serde(rename = "output_pico_usd_per_token")]
+    output: PicoUsd,
+}
+
+impl From<&Rates> for ShownRates {
+    fn from(rates: &Rates) -> Self {
+        Self {
+            input: rates.input,
+            cached_read: rates.cached_read,
+            cache_write: rates.cache_write,
+            output: rates.output,
+        }
+    }
+}
+
+impl From<Price> for Shown {
+    fn from(price: Price) -> Self {
+        let tiers = price.tiers.iter().map(|tier| ShownTier {
+            above_prompt_tokens: tier.above_prompt_tokens,
+            rates: ShownRates::from(&tier.rates),
+        });
+        Self {
+            rates: ShownRates::from(&price.rates),
+            tiers: tiers.collect(),
+            name: price.name,
+            source: price.source,
+            date: price.date,
+            aliases: Vec::new(),
+            from: None,
+        }
+    }
 }
 
 /// Lists prices.
@@ -98,11 +158,7 @@ pub(super) fn list(listed: &Listed<'_>) -> Result<Exit, Failure> {
         return Err(nothing(&table, listed.pattern.unwrap_or_default()));
     }
     if listed.json {
-        let own = own.into_iter().map(|price| Shown {
-            price: price.clone(),
-            aliases: Vec::new(),
-            from: None,
-        });
+        let own = own.into_iter().cloned().map(Shown::from);
         let models = models
             .iter()
             .filter_map(|model| shown(&table, model, listed.at));
@@ -128,9 +184,9 @@ fn nothing(table: &ModelTable, pattern: &str) -> Failure {
 fn shown(table: &ModelTable, model: &Model, at: Option<Day>) -> Option<Shown> {
     let day = at.unwrap_or(table.origin.date);
     Some(Shown {
-        price: table.price(model, at).ok()?,
         aliases: model.aliases.clone(),
         from: model.on(day).ok()?.from,
+        ..Shown::from(table.price(model, at).ok()?)
     })
 }
 

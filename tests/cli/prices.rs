@@ -19,9 +19,9 @@ fn prices_are_listed_by_a_part_of_their_name_with_source_and_date() {
     let json: Value = serde_json::from_str(&json).unwrap();
     let price = &json[0];
     assert_eq!(price["name"], "openai/gpt-5.4-pro");
-    assert_eq!(price["input"], 30_000_000);
-    assert_eq!(price["tiers"][0]["output"], 270_000_000);
-    assert!(price.get("cached_read").is_none());
+    assert_eq!(price["input_pico_usd_per_token"], 30_000_000);
+    assert_eq!(price["tiers"][0]["output_pico_usd_per_token"], 270_000_000);
+    assert!(price.get("cached_read_pico_usd_per_token").is_none());
     assert!(
         price["source"]
             .as_str()

@@ -1,10 +1,15 @@
-//! Files that are never seen half-written: written beside, synced, renamed into place.
+//! Files that are never seen half-written: written beside, synced, renamed into place. What is
+//! read of a run's files is read from plain ones alone.
 
-use std::fs::{self, File};
+mod plain;
+
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+
+pub(crate) use plain::{not_plain, open_plain, plain, read_all, read_plain};
 
 /// A file that appears under its name when it is complete; dropped before that, it leaves
 /// nothing behind.
@@ -80,17 +85,25 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// What tells a file from all others, by whatever path it is reached.
+/// What tells a file from all others, by whatever path it is reached: its device and its inode.
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(crate) type Identity = (u64, u64);
+
+/// What tells a file from others, links aside that only such systems have.
+#[cfg(not(unix))]
+pub(crate) type Identity = PathBuf;
+
+/// What tells the file at `path` from others, if there is one.
+#[cfg(unix)]
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt as _;
     let found = fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }
 
-/// What tells a file from others, links aside that only such systems have.
+/// What tells the file at `path` from others, if there is one.
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Option<PathBuf> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     path.canonicalize().ok()
 }
 
@@ -99,7 +112,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
 /// # Errors
 /// [`WriteError`]; the file is then as it was.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<Commit, WriteError> {
-    if fs::read(path).is_ok_and(|there| there == bytes) {
+    if read_plain(path).is_ok_and(|there| there == bytes) {
         return Ok(Commit::Unchanged);
     }
     let mut file = AtomicFile::create(path)?;
@@ -145,7 +158,9 @@ pub fn replace_file(path: &Path, bytes: &[u8], reach: &Reach) -> Result<(), Writ
     beside.push(".new");
     let replace = || {
         reach(Point::Begun)?;
-        let mut file = File::create(&beside)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let mut file = open_plain(beside.as_ref(), &options)?;
         let (half, rest) = bytes.split_at(bytes.len() / 2);
         file.write_all(half)?;
         reach(Point::HalfWritten)?;
@@ -264,7 +279,8 @@ fn folder_error(folder: &Path, error: io::Error) -> WriteError {
 
 /// Whether two files can be read and have the same bytes.
 fn same_bytes(one: &Path, other: &Path) -> bool {
-    let (Ok(one), Ok(other)) = (File::open(one), File::open(other)) else {
+    let open = |path| open_plain(path, OpenOptions::new().read(true));
+    let (Ok(one), Ok(other)) = (open(one), open(other)) else {
         return false;
     };
     let length = |file: &File| file.metadata().map(|metadata| metadata.len()).ok();

@@ -3,6 +3,9 @@
 #![expect(clippy::print_stdout, reason = "seeds and counts are worth reading")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "agent/disturbed.rs"]
+mod disturbed;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;

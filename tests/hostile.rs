@@ -10,6 +10,8 @@
 
 #[path = "hostile/printed.rs"]
 mod printed;
+#[path = "hostile/stored.rs"]
+mod stored;
 #[path = "wire/mod.rs"]
 #[expect(dead_code, reason = "other tests ask otherwise")]
 mod wire;
@@ -104,6 +106,7 @@ fn many(count: usize, id: impl Fn(usize) -> String) -> String {
 
 const UNREADABLE: End = End::Fails("is not a chat completion in JSON");
 const TOO_LARGE: End = End::Fails("larger than");
+const TOO_MANY_CALLS: End = End::Fails("makes more than 256 calls");
 
 /// All cases, by what is wrong with them.
 fn cases() -> Vec<Case> {
@@ -231,21 +234,31 @@ fn calls() -> Vec<Case> {
         case(
             "ten thousand calls",
             many(10_000, |at| format!(r#""c{at}""#)),
-            GoesOn,
-        )
-        .told(10_000, "notes.txt"),
+            TOO_MANY_CALLS,
+        ),
         case(
-            "a thousand calls without ids",
-            many(1_000, |_| r#""""#.to_owned()),
-            GoesOn,
-        )
-        .told(1_000, "notes.txt"),
+            "one call more than is taken",
+            many(257, |at| format!(r#""c{at}""#)),
+            TOO_MANY_CALLS,
+        ),
         case(
-            "a thousand calls with one id",
-            many(1_000, |_| r#""c1""#.to_owned()),
+            "as many calls as are taken",
+            many(256, |at| format!(r#""c{at}""#)),
             GoesOn,
         )
-        .told(999, "was used before"),
+        .told(256, "notes.txt"),
+        case(
+            "as many calls without ids",
+            many(256, |_| r#""""#.to_owned()),
+            GoesOn,
+        )
+        .told(256, "notes.txt"),
+        case(
+            "as many calls with one id",
+            many(256, |_| r#""c1""#.to_owned()),
+            GoesOn,
+        )
+        .told(255, "was used before"),
         case("ids that are numbers", many(3, |at| at.to_string()), GoesOn).told(3, "notes.txt"),
         case(
             "ids of 20 kB",
@@ -379,6 +392,9 @@ fn every_hostile_reply_ends_the_run_in_a_defined_exit_with_a_legal_transcript() 
             let asked = run(reply, delivery, case.end);
             assert_ended(&asked.run, case.end, &name);
             assert_legal(&asked.run, &name);
+            if case.end == TOO_MANY_CALLS {
+                assert_eq!(asked.run.tool_runs, 0, "{name}");
+            }
             let stored = serde_json::to_vec(&asked.run).unwrap();
             let again: RunState = serde_json::from_slice(&stored).unwrap();
             assert!(again == asked.run, "{name}: it is not stored as it is");
@@ -440,13 +456,16 @@ fn a_stream_of_endless_small_pieces_is_put_together_in_time_in_proportion() {
     let new_call = |at: usize| format!(r#"{{"index":{at},"function":{{"name":"nothing"}}}}"#);
     let calls: Vec<_> = (0..20_000).map(new_call).collect();
     let grown = r#"{"function":{"name":"list_files","arguments":"[1,"}}"#.to_owned();
-    for (name, pieces) in [("calls", calls), ("arguments", vec![grown; 20_000])] {
+    for (name, pieces, end) in [
+        ("calls", calls, TOO_MANY_CALLS),
+        ("arguments", vec![grown; 20_000], End::GoesOn),
+    ] {
         let event = format!(
             r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{}]}},"finish_reason":"tool_calls"}}]}}"#,
             pieces.join(",")
         );
-        let asked = run(sse(&[&event, "[DONE]"]), Delivery::Streamed, End::GoesOn);
-        assert_ended(&asked.run, End::GoesOn, name);
+        let asked = run(sse(&[&event, "[DONE]"]), Delivery::Streamed, end);
+        assert_ended(&asked.run, end, name);
         assert_legal(&asked.run, name);
     }
 }

@@ -279,7 +279,7 @@ fn what_is_read_is_not_written_over_by_whatever_name() {
         ("--csv", link.to_str().unwrap()),
         ("--plot", hard.to_str().unwrap()),
     ] {
-        let output = whatif(&[option, path, read]);
+        let output = whatif(&["--max-turns", "5", option, path, read]);
         assert_eq!(output.status.code(), Some(2), "{path}: {}", told(&output));
         assert!(
             told(&output).contains("runs.jsonl: name another file"),
@@ -289,6 +289,31 @@ fn what_is_read_is_not_written_over_by_whatever_name() {
         assert_eq!(printed(&output), "");
         assert_eq!(fs::read(&record).unwrap(), bytes);
     }
+}
+
+#[test]
+fn a_picture_has_something_to_draw_and_a_file_of_its_own() {
+    let record = root().join(RECORDS);
+    let record = record.to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("one.svg");
+    let file = file.to_str().unwrap();
+    for (args, words) in [
+        (&["--plot", file, record][..], "--plot draws settings"),
+        (
+            &["--max-turns", "5", "--plot", file, "--csv", file, record],
+            "name two",
+        ),
+    ] {
+        let output = whatif(args);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(words), "{}", told(&output));
+        assert!(!folder.path().join("one.svg").exists());
+    }
+    let output = whatif(&["--cache", "openai,anthropic", "--plot", file, record]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let drawn = fs::read_to_string(folder.path().join("one.svg")).unwrap();
+    assert!(drawn.contains("prompt cache, from the left: "), "{drawn}");
 }
 
 #[test]

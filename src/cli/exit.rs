@@ -124,7 +124,7 @@ impl From<StoreError> for Failure {
                 Self::could_not_do(&error)
             }
             #[cfg(feature = "sqlite")]
-            StoreError::Sqlite { .. } => Self::could_not_do(&error),
+            StoreError::Sqlite { .. } | StoreError::Moved { .. } => Self::could_not_do(&error),
             _ => Self::wrong_input(&error),
         }
     }

@@ -209,9 +209,10 @@ mod tests {
             prop_assert!(fit.log_normal.ks < 0.03, "{fit:?}");
         }
 
+        // Below a shape of 1 some draws are shorter than a nanosecond, which is no time to fit.
         #[test]
         fn the_parameters_of_a_gamma_are_found_again(
-            mean in 50.0_f64..3_000.0, shape in 0.5_f64..20.0, seed: u64,
+            mean in 50.0_f64..3_000.0, shape in 1.0_f64..20.0, seed: u64,
         ) {
             let fit = Fit::of(&drawn(&Latency::gamma(mean, shape, seed).unwrap())).unwrap();
             let Law::Gamma { mean_ms, shape: found } = fit.gamma.law else {

@@ -132,15 +132,28 @@ pub async fn drive(
                 beside,
             } => {
                 let calls = [vec![(call, arguments)], beside].concat();
-                match calls.as_slice() {
-                    [(call, _)] => machine.on_tool_start(call),
-                    several => machine.on_reads_start(several.iter().map(|(call, _)| call)),
+                if let Some(Stopped { reason }) = stopped_before_a_tool(machine, harness) {
+                    machine.on_cancelled(reason);
+                } else {
+                    match calls.as_slice() {
+                        [(call, _)] => machine.on_tool_start(call),
+                        several => machine.on_reads_start(several.iter().map(|(call, _)| call)),
+                    }
+                    watchers.after_step(machine, harness.clock.now())?;
+                    execute(machine, harness, &watchers.observers, &calls).await;
                 }
-                watchers.after_step(machine, harness.clock.now())?;
-                execute(machine, harness, &watchers.observers, &calls).await;
             }
         }
         watchers.after_step(machine, harness.clock.now())?;
+    }
+}
+
+/// Stop, where it was pressed before a tool was started: a tool that waits for nothing would not
+/// notice, and the call would count as started.
+fn stopped_before_a_tool(machine: &Machine<'_>, harness: Harness<'_>) -> Option<Stopped> {
+    match machine.state().settings.policy.cancel_reaches {
+        CancelReaches::Everything => harness.signal.check(harness.clock.now()).err(),
+        CancelReaches::ProviderOnly | CancelReaches::Nothing => None,
     }
 }
 

@@ -85,6 +85,16 @@ pub enum StoreError {
         /// The version of its tables.
         found: u32,
     },
+    /// The database is no longer where it was opened.
+    #[cfg(feature = "sqlite")]
+    #[error(
+        "{} was moved or removed while runs were being saved: what was saved last is not in it",
+        path.display()
+    )]
+    Moved {
+        /// The database, or its write-ahead log.
+        path: PathBuf,
+    },
     /// The database says no.
     #[cfg(feature = "sqlite")]
     #[error("{}: {source}", path.display())]

@@ -1,13 +1,12 @@
 //! Runs in a folder: one folder a run, its record replaced whole after every step.
 
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Filter, Folders, Found, Record, Store, StoreError};
-use crate::files::{Reach, replace_file, unwatched};
+use crate::files::{Reach, read_plain, replace_file, unwatched};
 use crate::store::error::io_error;
 
 const RECORD: &str = "run.json";
@@ -69,7 +68,7 @@ impl Store for FileStore {
 
     fn load(&self, id: &str) -> Result<Record, StoreError> {
         let path = self.record(id)?;
-        let bytes = fs::read(&path).map_err(|source| match source.kind() {
+        let bytes = read_plain(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => self.unknown(id),
             _ => io_error(&path, source),
         })?;

@@ -1,13 +1,13 @@
 //! The folder of each run, whatever keeps its record: the lock, the files that its tools work on,
 //! its trace, a request to stop.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::error::io_error;
-use crate::files::{sync_folder, write_file};
+use crate::files::{open_plain, read_plain, sync_folder, write_file};
 
 const WORKSPACE: &str = "workspace";
 const TRACE: &str = "trace.jsonl";
@@ -87,10 +87,11 @@ impl Folders {
         Ok(self.of(id)?.join(TRACE))
     }
 
-    /// The reason of a request to stop, where somebody has left one.
+    /// The reason of a request to stop, where somebody has left one that can be read.
     #[must_use]
     pub fn stop_requested(&self, id: &str) -> Option<String> {
-        fs::read_to_string(self.of(id).ok()?.join(STOP_REQUEST)).ok()
+        let reason = read_plain(&self.of(id).ok()?.join(STOP_REQUEST)).ok()?;
+        String::from_utf8(reason).ok()
     }
 
     /// Forgets a request to stop, which has been obeyed or overruled.
@@ -132,7 +133,9 @@ impl Folders {
     /// Locks a run whose folder is there.
     pub(super) fn lock(&self, id: &str) -> Result<Hold, StoreError> {
         let path = self.of(id)?.join(LOCK);
-        let file = File::create(&path).map_err(|source| io_error(&path, source))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let file = open_plain(&path, &options).map_err(|source| io_error(&path, source))?;
         match file.try_lock() {
             Ok(()) => Ok(Hold {
                 id: id.to_owned(),

@@ -117,6 +117,12 @@ impl Record {
         }
         let written: Written<'_> = serde_json::from_slice(bytes).map_err(unreadable)?;
         match &written.sha256 {
+            // A later format's record under an earlier one's number: a changed digit.
+            Some(_) if format < CHECKSUMS_SINCE => {
+                return Err(damaged(format!(
+                    "it was changed: it says format {format}, of which no record has a checksum"
+                )));
+            }
             Some(sum) if *sum != checksum(written.launch, written.run) => {
                 return Err(damaged(
                     "it was changed or cut, its checksum is of other bytes".to_owned(),

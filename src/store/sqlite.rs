@@ -1,7 +1,8 @@
 //! Runs in one SQLite database: a row for each, with columns to look for them by.
 //!
 //! The database is in WAL mode with full synchronisation: a saved run survives the process, and
-//! the machine. What its tools write to, its trace and its lock are in `<file>.runs/<id>/`, because
+//! the machine. It is looked after on the way: SQLite itself goes on writing to a file that was
+//! removed, and that nobody will find again. What its tools write to, its trace and its lock are in `<file>.runs/<id>/`, because
 //! a lock has to die with its holder.
 
 use std::fmt;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::{Filter, Folders, Found, Record, Store, StoreError};
-use crate::files::{Point, Reach, unwatched};
+use crate::files::{Identity, Point, Reach, identity, not_plain, unwatched};
 use crate::run::StopReason;
 use crate::store::error::io_error;
 
@@ -51,8 +52,15 @@ pub struct SqliteStore {
     path: PathBuf,
     folders: Folders,
     /// Opened when it is first needed: looking for runs makes no file.
-    connection: Mutex<Option<Connection>>,
+    open: Mutex<Option<Open>>,
     reach: Arc<Reach>,
+}
+
+/// A database that is open.
+struct Open {
+    connection: Connection,
+    /// Its file, and its write-ahead log, each by its path.
+    files: Vec<(PathBuf, Identity)>,
 }
 
 /// A row as it stands.
@@ -71,7 +79,7 @@ impl SqliteStore {
         Self {
             path: path.to_owned(),
             folders: Folders::new(Path::new(&beside)),
-            connection: Mutex::default(),
+            open: Mutex::default(),
             reach: Arc::new(unwatched()),
         }
     }
@@ -101,20 +109,23 @@ impl SqliteStore {
         ask: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         // A panic elsewhere leaves a whole connection, and its transaction rolled back.
-        let mut slot = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let connection = match slot.as_mut() {
-            Some(connection) => connection,
+        let mut slot = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = match slot.as_mut() {
+            Some(open) => open,
             None => slot.insert(self.open()?),
         };
-        ask(connection).map_err(|source| self.error(source))
+        open.still_there()?;
+        let asked = ask(&mut open.connection);
+        open.still_there()?;
+        asked.map_err(|source| self.error(source))
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
+    fn open(&self) -> Result<Open, StoreError> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
+        }
+        if std::fs::metadata(&self.path).is_ok_and(|there| !there.is_file()) {
+            return Err(io_error(&self.path, not_plain()));
         }
         let mut connection = Connection::open(&self.path).map_err(|source| self.error(source))?;
         let kind = Kind::of(&connection).map_err(|source| self.error(source))?;
@@ -131,7 +142,7 @@ impl SqliteStore {
             }
         }
         prepare(&mut connection, kind).map_err(|source| self.error(source))?;
-        Ok(connection)
+        Ok(Open::new(connection, &self.path))
     }
 
     fn error(&self, source: rusqlite::Error) -> StoreError {
@@ -151,6 +162,34 @@ impl SqliteStore {
             return Err(StoreError::Damaged { place, why });
         }
         Ok(record)
+    }
+}
+
+impl Open {
+    /// `connection`, which has read or written: so its log is there, and stays as long as it does.
+    fn new(connection: Connection, path: &Path) -> Self {
+        let mut log = path
+            .canonicalize()
+            .unwrap_or_else(|_| path.to_owned())
+            .into_os_string();
+        log.push("-wal");
+        let found = |path: PathBuf| identity(&path).map(|file| (path, file));
+        let files = [path.to_owned(), log.into()].into_iter().filter_map(found);
+        Self {
+            connection,
+            files: files.collect(),
+        }
+    }
+
+    /// Fails where a path leads to another file than the one that is open, or to none.
+    fn still_there(&self) -> Result<(), StoreError> {
+        let moved = self
+            .files
+            .iter()
+            .find(|(path, file)| identity(path).as_ref() != Some(file));
+        moved.map_or(Ok(()), |(path, _)| {
+            Err(StoreError::Moved { path: path.clone() })
+        })
     }
 }
 

@@ -245,11 +245,13 @@ fn a_record_with_any_byte_changed_or_cut_off_is_refused_and_left_alone() {
         }
         for at in (0..good.len()).step_by(3) {
             let mut bytes = good.clone().into_bytes();
-            // The version's digit is told apart below.
-            if bytes[at].is_ascii_alphanumeric() && !good[..at].ends_with("\"format\":") {
+            if bytes[at].is_ascii_alphanumeric() {
                 bytes[at] = if bytes[at] == b'1' { b'2' } else { b'1' };
                 refused(&String::from_utf8(bytes).unwrap());
             }
+        }
+        for digit in ["0", "4", "33", "1", "2"] {
+            refused(&good.replace("\"format\":3", &format!("\"format\":{digit}")));
         }
         let found = bench.store().find(Filter::default()).unwrap();
         assert!(matches!(&found[0].record, Err(StoreError::Damaged { .. })));
@@ -416,6 +418,35 @@ mod sqlite {
         .unwrap();
         let error = bench.store().load("a").unwrap_err();
         assert!(error.to_string().contains("not a database"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_saved_after_the_database_was_moved_removed_or_replaced_is_told_to_be_lost() {
+        let bench = Database(tempfile::tempdir().unwrap());
+        let store = bench.store();
+        let hold = saved(store.as_ref(), "a");
+        let away = bench.path().with_extension("away");
+        let log = bench.path().with_extension("db-wal");
+        let moved = |what: &str| {
+            let result = store.save(&hold, &record("a"));
+            assert!(
+                matches!(result, Err(StoreError::Moved { .. })),
+                "{what}: {result:?}"
+            );
+            let found = store.load("a").unwrap_err().to_string();
+            assert!(!found.is_empty(), "{what}");
+        };
+        for file in [bench.path(), log] {
+            std::fs::rename(&file, &away).unwrap();
+            moved("moved");
+            std::fs::write(&file, "").unwrap();
+            moved("replaced");
+            std::fs::rename(&away, &file).unwrap();
+            store.save(&hold, &record("a")).unwrap();
+        }
+        std::fs::remove_file(bench.path()).unwrap();
+        moved("removed");
     }
 
     #[test]

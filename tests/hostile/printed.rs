@@ -28,15 +28,15 @@ fn acting_in_a_page(text: &str) -> Option<char> {
     acting(&text.replace(ours, ""))
 }
 
-struct Done {
-    text: String,
-    code: Option<i32>,
+pub(crate) struct Done {
+    pub(crate) text: String,
+    pub(crate) code: Option<i32>,
     peak_kib: u64,
 }
 
 /// Runs `loopmeter` to its end. The peak of its memory is read while it runs, every millisecond
 /// or so, from what Linux keeps of it; elsewhere it is 0.
-fn loopmeter(folder: &Path, server: Option<&Canned>, args: &[&str]) -> Done {
+pub(crate) fn loopmeter(folder: &Path, server: Option<&Canned>, args: &[&str]) -> Done {
     let log = |name: &str| fs::File::create(folder.join(name)).unwrap();
     let mut command = Command::new(cargo_bin!("loopmeter"));
     command.current_dir(folder).args(args).stdin(Stdio::null());
@@ -78,7 +78,7 @@ fn peak(status: &str) -> u64 {
     number.unwrap_or(0)
 }
 
-fn reply(message: &str) -> String {
+pub(crate) fn reply(message: &str) -> String {
     format!(r#"{{"choices":[{{"index":0,"message":{message},"finish_reason":"stop"}}]}}"#)
 }
 

@@ -8,6 +8,8 @@ use super::{Printing, model, show};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::signals::interrupted;
 use crate::clock::{Clock, ClockKind, RealClock, Signal, VirtualClock};
+use crate::event::Observer as _;
+use crate::files::open_plain;
 use crate::run::{CheckpointError, Harness, Machine, RunState, StopReason, Watchers, drive};
 use crate::store::{CatalogKind, Folders, Hold, Launch, Record, Store};
 use crate::tools::{Catalog, Workspace};
@@ -27,6 +29,34 @@ impl<'a> Held<'a> {
     pub(super) fn new(store: &'a dyn Store, hold: &'a Hold) -> Self {
         Self { store, hold }
     }
+}
+
+/// Obeys a request to stop that was left while nobody drove the run: it is saved as cancelled, and
+/// nothing of it is executed. Says whether there was such a request; a run that is over has no use
+/// for one.
+pub(super) fn obey_request(held: Held<'_>, record: &mut Record) -> Result<bool, Failure> {
+    let (folders, id) = (held.store.folders(), record.run.run_id.clone());
+    let Some(reason) = folders.stop_requested(&id) else {
+        return Ok(false);
+    };
+    if !record.run.status.is_resumable() {
+        folders.clear_stop_request(&id)?;
+        return Ok(false);
+    }
+    let (catalog, elapsed) = (catalog(record.launch.catalog), record.run.elapsed);
+    let mut machine = Machine::new(record.run.clone(), &catalog);
+    machine.on_cancelled(reason);
+    let events = machine.take_events();
+    record.run = machine.into_state();
+    held.store.save(held.hold, record)?;
+    // Forgotten only when it is saved: a process that dies between the two obeys it twice.
+    folders.clear_stop_request(&id)?;
+    let mut trace = TraceWriter::new(open_trace(folders, &id)?);
+    for event in &events {
+        trace.observe(&id, elapsed, event);
+    }
+    finish(trace, &id)?;
+    Ok(true)
 }
 
 /// Lets `begin` put the run into its next state, then drives it until it stops, and prints it.
@@ -103,10 +133,15 @@ fn run_it(held: Held<'_>, launch: &Launch, machine: &mut Machine<'_>) -> Result<
     });
     drop(watchers);
     driven.map_err(|error| Failure::could_not_do(&error))?;
-    trace.finish().map_err(|error| {
-        Failure::CouldNotDo(format!("the trace of run {id} is incomplete: {error}"))
-    })?;
+    finish(trace, &id)?;
     Ok(signalled)
+}
+
+fn finish(trace: TraceWriter<File>, id: &str) -> Result<(), Failure> {
+    let finished = trace.finish().map(drop);
+    finished.map_err(|error| {
+        Failure::CouldNotDo(format!("the trace of run {id} is incomplete: {error}"))
+    })
 }
 
 fn clock(kind: ClockKind, elapsed: Duration) -> Box<dyn Clock> {
@@ -120,7 +155,8 @@ fn open_trace(folders: &Folders, id: &str) -> Result<File, Failure> {
     let path = folders.trace(id)?;
     let open = || -> io::Result<File> {
         let mut options = OpenOptions::new();
-        let mut file = options.create(true).append(true).read(true).open(&path)?;
+        options.create(true).append(true).read(true);
+        let mut file = open_plain(&path, &options)?;
         // A killed process may have left half a line; what follows begins one of its own.
         let torn = match file.seek(SeekFrom::End(-1)) {
             Ok(_) => {

@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use crate::money::PicoUsd;
 use crate::run::{Status, StopReason};
-use crate::store::Record;
+use crate::store::{Record, StoreError};
 use crate::tools::Workspace;
 
 use drive::Held;
@@ -38,7 +38,7 @@ enum Verb {
     Approve(ApproveArgs),
     /// Decline the call that a run waits for, and go on
     Reject(RejectArgs),
-    /// Ask the process that drives a run to stop it
+    /// Stop a run: at once, or as soon as the process that drives it can
     Cancel(CancelArgs),
     /// Show a run
     Show(ShowArgs),
@@ -202,58 +202,53 @@ fn start(args: &StartArgs) -> Result<Exit, Failure> {
 fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let store = args.place.store()?;
     let hold = store.hold(&args.id)?;
+    let driver = Held::new(store.as_ref(), &hold);
     let mut record = store.load(&args.id)?;
+    if drive::obey_request(driver, &mut record)? {
+        if args.retry.is_some() || args.done.is_some() {
+            return Err(cancelled_first(&args.id));
+        }
+        show::summary(&record.run, &args.printing)?;
+        return Ok(Exit::Fine);
+    }
     args.limits.replace_in(&mut record.run.settings)?;
-    drive::to_its_exit(
-        Held::new(store.as_ref(), &hold),
-        record,
-        &args.printing,
-        |machine| {
-            match (&args.retry, &args.done) {
-                (Some(call), _) => machine.retry(call),
-                (None, Some(call)) => machine.done(call, args.result.as_deref()),
-                (None, None) => machine.take_up(),
-            }
-            .map_err(|error| Failure::wrong_input(&error))
-        },
-    )
+    drive::to_its_exit(driver, record, &args.printing, |machine| {
+        match (&args.retry, &args.done) {
+            (Some(call), _) => machine.retry(call),
+            (None, Some(call)) => machine.done(call, args.result.as_deref()),
+            (None, None) => machine.take_up(),
+        }
+        .map_err(|error| Failure::wrong_input(&error))
+    })
 }
 
 fn approve(args: &ApproveArgs) -> Result<Exit, Failure> {
     let store = args.place.store()?;
     let hold = store.hold(&args.id)?;
-    let record = store.load(&args.id)?;
-    let call = waiting_call(&record, args.call.as_deref())?;
-    drive::to_its_exit(
-        Held::new(store.as_ref(), &hold),
-        record,
-        &args.printing,
-        |machine| {
-            machine
-                .approve(&call)
-                .map_err(|error| Failure::wrong_input(&error))
-        },
-    )
+    let driver = Held::new(store.as_ref(), &hold);
+    let mut record = store.load(&args.id)?;
+    let call = waiting_call(driver, &mut record, args.call.as_deref())?;
+    drive::to_its_exit(driver, record, &args.printing, |machine| {
+        machine
+            .approve(&call)
+            .map_err(|error| Failure::wrong_input(&error))
+    })
 }
 
 fn reject(args: &RejectArgs) -> Result<Exit, Failure> {
     let store = args.place.store()?;
     let hold = store.hold(&args.id)?;
+    let driver = Held::new(store.as_ref(), &hold);
     let mut record = store.load(&args.id)?;
-    let call = waiting_call(&record, args.call.as_deref())?;
+    let call = waiting_call(driver, &mut record, args.call.as_deref())?;
     if let Some(wording) = args.verdict_wording {
         record.run.settings.policy.verdict_wording = wording;
     }
-    drive::to_its_exit(
-        Held::new(store.as_ref(), &hold),
-        record,
-        &args.printing,
-        |machine| {
-            machine
-                .reject(&call, &args.reason)
-                .map_err(|error| Failure::wrong_input(&error))
-        },
-    )
+    drive::to_its_exit(driver, record, &args.printing, |machine| {
+        machine
+            .reject(&call, &args.reason)
+            .map_err(|error| Failure::wrong_input(&error))
+    })
 }
 
 fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
@@ -266,16 +261,42 @@ fn cancel(args: &CancelArgs) -> Result<Exit, Failure> {
             args.id
         )));
     }
+    // Left before anybody is looked for: whoever lets go of the run now leaves the request behind
+    // too, and the next to hold it obeys it.
     store.request_stop(&args.id, &args.reason)?;
-    output::line(format_args!(
-        "run {}: stop requested; whoever drives it obeys at once, or when it is next resumed",
-        args.id
-    ))?;
+    let hold = match store.hold(&args.id) {
+        Ok(hold) => hold,
+        Err(StoreError::Driven(id)) => {
+            output::line(format_args!(
+                "run {id}: stop requested; whoever drives it obeys before its next call or request"
+            ))?;
+            return Ok(Exit::Fine);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // Loaded anew: it may have gone on until it was let go of.
+    let mut record = store.load(&args.id)?;
+    drive::obey_request(Held::new(store.as_ref(), &hold), &mut record)?;
+    show::summary(&record.run, &Printing { json: false })?;
     Ok(Exit::Fine)
 }
 
-fn waiting_call(record: &Record, asked: Option<&str>) -> Result<String, Failure> {
+fn cancelled_first(id: &str) -> Failure {
+    Failure::WrongInput(format!(
+        "run {id} was cancelled before, and nothing was executed; `loopmeter agent resume {id}` \
+         takes it up, and asks again"
+    ))
+}
+
+/// The call that a verdict is on. A stop that was asked for before the verdict comes before it.
+fn waiting_call(
+    held: Held<'_>,
+    record: &mut Record,
+    asked: Option<&str>,
+) -> Result<String, Failure> {
+    drive::obey_request(held, record)?;
     match (asked, &record.run.interruption) {
+        (_, Some(StopReason::Cancelled { .. })) => Err(cancelled_first(&record.run.run_id)),
         (Some(call), _) => Ok(call.to_owned()),
         (None, Some(StopReason::Approval { call_id, .. })) => Ok(call_id.clone()),
         (None, _) => {

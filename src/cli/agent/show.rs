@@ -7,6 +7,7 @@ use super::{ListArgs, Printing, ShowArgs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output;
 use crate::cli::prices::{in_words, origin};
+use crate::files::read_plain;
 use crate::letters::{self, spelled};
 use crate::message::{Message, Usage, to_json};
 use crate::money::PicoUsd;
@@ -20,10 +21,11 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let record = store.load(&args.id)?;
     if args.trace {
         let path = store.folders().trace(&args.id)?;
-        let trace = std::fs::read_to_string(&path).map_err(|error| {
+        let trace = read_plain(&path).map_err(|error| {
             Failure::CouldNotDo(format!("cannot read {}: {error}", path.display()))
         })?;
-        output::line(output::json(trace.trim_end()))?;
+        // Its last line may have been cut off anywhere.
+        output::line(output::json(String::from_utf8_lossy(&trace).trim_end()))?;
         return Ok(Exit::Fine);
     }
     summary(&record.run, &args.printing)?;

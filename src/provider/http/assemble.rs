@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::message::{ToolCall, Usage};
-use crate::provider::wire::{CallDelta, Chunk, Delta};
+use crate::provider::wire::{CallDelta, Chunk, Delta, MOST_CALLS};
 
 use super::read::Read;
 
@@ -32,6 +32,10 @@ struct Piece {
     call: ToolCall,
 }
 
+/// A reply makes more than [`MOST_CALLS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooManyCalls;
+
 /// What a chunk brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Brought {
@@ -43,7 +47,10 @@ pub(super) enum Brought {
 
 impl Assembly {
     /// Adds a chunk. Only the first alternative of a reply is read; no other was asked for.
-    pub(super) fn push(&mut self, chunk: Chunk) -> Brought {
+    ///
+    /// # Errors
+    /// [`TooManyCalls`] at the first call that is one too many.
+    pub(super) fn push(&mut self, chunk: Chunk) -> Result<Brought, TooManyCalls> {
         if let Some(usage) = chunk.usage.and_then(|usage| usage.usage()) {
             self.usage = Some(usage);
         }
@@ -53,10 +60,10 @@ impl Assembly {
             if choice.delta.says_something() {
                 brought = Brought::Speech;
             }
-            self.add(choice.delta);
+            self.add(choice.delta)?;
             self.finish = choice.finish_reason.or(self.finish.take());
         }
-        brought
+        Ok(brought)
     }
 
     /// Whether the endpoint has said why it stopped, so that nothing but the usage can follow.
@@ -78,18 +85,19 @@ impl Assembly {
         }
     }
 
-    fn add(&mut self, delta: Delta) {
+    fn add(&mut self, delta: Delta) -> Result<(), TooManyCalls> {
         if let Some(text) = delta.content {
             self.content.get_or_insert_default().push_str(&text);
         }
-        for call in delta.tool_calls {
-            self.add_call(call);
-        }
+        delta
+            .tool_calls
+            .into_iter()
+            .try_for_each(|call| self.add_call(call))
     }
 
     /// Adds a piece to the call that it belongs to: the last one of its index, or of all where it
     /// has none, unless it begins a call of its own.
-    fn add_call(&mut self, delta: CallDelta) {
+    fn add_call(&mut self, delta: CallDelta) -> Result<(), TooManyCalls> {
         let id = delta.id.unwrap_or_default();
         let name = delta.function.name.unwrap_or_default();
         let arguments = delta.function.arguments.unwrap_or_default();
@@ -101,6 +109,9 @@ impl Assembly {
         let examined = &mut self.examined;
         let Some(Piece { call, .. }) = last.filter(|it| !it.ends_before(&id, &name, examined))
         else {
+            if self.calls.len() == MOST_CALLS {
+                return Err(TooManyCalls);
+            }
             let next = self.calls.last().map_or(0, |piece| piece.index);
             let index = delta.index.unwrap_or(next);
             let call = ToolCall {
@@ -109,7 +120,8 @@ impl Assembly {
                 arguments,
             };
             self.latest.insert(index, self.calls.len());
-            return self.calls.push(Piece { index, call });
+            self.calls.push(Piece { index, call });
+            return Ok(());
         };
         if call.id.is_empty() {
             call.id = id;
@@ -118,6 +130,7 @@ impl Assembly {
             call.name = name;
         }
         call.arguments.push_str(&arguments);
+        Ok(())
     }
 }
 
@@ -151,7 +164,7 @@ mod tests {
     fn assemble(chunks: &[&str]) -> Read {
         let mut assembly = Assembly::default();
         for chunk in chunks {
-            assembly.push(serde_json::from_str(chunk).unwrap());
+            assembly.push(serde_json::from_str(chunk).unwrap()).unwrap();
         }
         assembly.into_read()
     }
@@ -239,9 +252,27 @@ mod tests {
     }
 
     #[test]
+    fn the_first_call_that_is_one_too_many_ends_it_and_pieces_of_others_do_not() {
+        let mut assembly = Assembly::default();
+        let mut push = |call: &str| {
+            let chunk = format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{call}]}}}}]}}"#);
+            assembly.push(serde_json::from_str(&chunk).unwrap())
+        };
+        for at in 0..MOST_CALLS {
+            let begun = push(&format!(r#"{{"index":{at},"function":{{"name":"f"}}}}"#));
+            assert_eq!(begun, Ok(Brought::Speech), "{at}");
+        }
+        let more = r#"{"index":0,"function":{"arguments":"{}"}}"#;
+        assert_eq!(push(more), Ok(Brought::Speech));
+        let one_more = r#"{"index":256,"function":{"name":"f"}}"#;
+        assert_eq!(push(one_more), Err(TooManyCalls));
+        assert_eq!(assembly.calls.len(), MOST_CALLS);
+    }
+
+    #[test]
     fn a_chunk_says_what_it_brought() {
         let mut assembly = Assembly::default();
-        let mut push = |chunk: &str| assembly.push(serde_json::from_str(chunk).unwrap());
+        let mut push = |chunk: &str| assembly.push(serde_json::from_str(chunk).unwrap()).unwrap();
         let role = r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#;
         assert_eq!(push(role), Brought::Frame);
         let thought = r#"{"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}"#;

@@ -7,7 +7,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response};
 use serde::de::DeserializeOwned;
 
-use super::assemble::{Assembly, Brought};
+use super::assemble::{Assembly, Brought, TooManyCalls};
 use super::endpoint::Endpoint;
 use super::read::Read;
 use super::retry;
@@ -15,7 +15,7 @@ use super::sse::EventParser;
 use crate::clock::{Stopped, since_1970};
 use crate::event::AttemptOutcome;
 use crate::provider::ProviderContext;
-use crate::provider::wire::{Chunk, Completion, DONE, ErrorBody, has_too_many};
+use crate::provider::wire::{Chunk, Completion, DONE, ErrorBody, MOST_CALLS, has_too_many};
 
 /// The most bytes of a reply that are read.
 const MOST_BYTES: usize = 32 << 20;
@@ -62,6 +62,14 @@ impl From<Stopped> for Ended {
 impl From<Failure> for Ended {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
+    }
+}
+
+impl From<TooManyCalls> for Failure {
+    fn from(TooManyCalls: TooManyCalls) -> Self {
+        let words =
+            format!("the reply makes more than {MOST_CALLS} calls; none of them was executed");
+        Self::lasting(AttemptOutcome::TooLarge, words)
     }
 }
 
@@ -254,6 +262,10 @@ impl<'a> Attempt<'a> {
         {
             return Err(self.late_refusal(&error.message).into());
         }
+        let calls = completion.choices.first();
+        if calls.is_some_and(|choice| choice.message.tool_calls.len() > MOST_CALLS) {
+            return Err(Failure::from(TooManyCalls).into());
+        }
         Ok(completion.into())
     }
 
@@ -330,7 +342,7 @@ impl<'a> Attempt<'a> {
         {
             return Err(self.late_refusal(&error.message).into());
         }
-        if stream.assembly.push(chunk) == Brought::Speech {
+        if stream.assembly.push(chunk).map_err(Failure::from)? == Brought::Speech {
             stream.first_token.get_or_insert_with(|| self.age());
         }
         Ok(())

@@ -6,7 +6,8 @@
 //! Each way in which a reply can be wrong has one outcome. A refusal that may pass (408, 409, 429,
 //! 5xx), a connection that cannot be made or breaks, a stall and a stream that breaks off are
 //! tried again, as often and as patiently as the [`RetryPolicy`] says. Any other refusal, an error
-//! inside a reply, a reply that is no JSON object and one that is too large end the run at once.
+//! inside a reply, a reply that is no JSON object, one that is too large and one that makes more
+//! than 256 calls end the run at once.
 //! A reply without a choice is billed, and then ends the run. A reply without a usage is billed by
 //! our own count. A stream that has said why it stops is whole, with or without `[DONE]`.
 

@@ -21,7 +21,7 @@ pub use self::reply::{
 };
 pub use self::request::{ChatRequest, Delivery};
 #[cfg(feature = "client")]
-pub(crate) use self::values::has_too_many;
+pub(crate) use self::values::{MOST_CALLS, has_too_many};
 
 /// The `data` of the event that ends a stream.
 pub const DONE: &str = "[DONE]";

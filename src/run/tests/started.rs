@@ -46,6 +46,27 @@ fn unknown(run: &RunState) -> Option<&str> {
 }
 
 #[test]
+fn a_stop_that_was_pressed_before_a_call_was_started_is_obeyed_before_it() {
+    let mut bench = Bench::default();
+    let provider = scripted("destructive");
+    let waiting = bench.run(&provider, settings(Policy::default(), &cap(20)));
+    bench.signal.stop("enough");
+    let stopped = bench.drive(&provider, waiting, |machine| {
+        machine.approve("c2").unwrap();
+    });
+    let reason = StopReason::Cancelled {
+        reason: "enough".to_owned(),
+    };
+    assert_eq!(stopped.interruption, Some(reason));
+    assert_eq!((stopped.tool_runs, stopped.in_flight.as_deref()), (1, None));
+    assert_eq!(bench.deleted(), Vec::<String>::new());
+    bench.signal = Signal::new();
+    let taken_up = bench.drive(&provider, stopped, |machine| machine.take_up().unwrap());
+    assert_eq!(taken_up.status, Status::Completed);
+    assert_eq!(bench.deleted(), ["access.log"]);
+}
+
+#[test]
 fn a_write_that_was_started_and_not_confirmed_stops_the_run_until_a_person_settles_it() {
     let (mut bench, killed) = killed_inside("destructive", "c2", Catalog::chapter());
     let stopped = bench.drive(&scripted("destructive"), killed, |_| ());

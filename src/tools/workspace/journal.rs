@@ -3,14 +3,15 @@
 //! What is about to be done is written before it, what was done after it. Where a crash comes
 //! between the two, the files themselves tell whether it was done.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 use super::error::WorkspaceProblem;
-use crate::files::{Point, Reach};
+use crate::files::{Point, Reach, plain, read_all};
 use crate::letters::inert_json;
 
 /// The journal's file name, beside the folder of the files.
@@ -71,9 +72,8 @@ impl JournalEntry {
 
 /// Reads the journal in `root`; where there is none, nothing was written.
 pub(super) fn read(root: &Dir) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
-    let mut text = Vec::new();
-    match root.open_with(FILE, options().read(true)) {
-        Ok(file) => plain(file)?.read_to_end(&mut text)?,
+    let text = match root.open_with(FILE, options().read(true)) {
+        Ok(file) => read_all(&mut plain(file.into_std())?)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
@@ -85,7 +85,7 @@ pub(super) fn read(root: &Dir) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
 pub(super) fn append(root: &Dir, entry: &JournalEntry, reach: &Reach) -> io::Result<()> {
     reach(Point::Begun)?;
     let file = root.open_with(FILE, options().read(true).write(true).create(true))?;
-    let mut file = plain(file)?;
+    let mut file = plain(file.into_std())?;
     // Names are the model's, and people look at the journal in a terminal.
     let line = inert_json(serde_json::to_string(entry)?) + "\n";
     seek_to_end_of_last_entry(&mut file)?;
@@ -111,8 +111,7 @@ fn write_line(file: &mut File, line: &[u8], reach: &Reach) -> io::Result<()> {
 /// Puts `file` where the next line belongs: behind a last line that lacks only its end, over one
 /// that was cut short.
 fn seek_to_end_of_last_entry(file: &mut File) -> io::Result<()> {
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
+    let text = read_all(file)?;
     let tail = text.len()
         - text
             .rsplit(|byte| *byte == b'\n')
@@ -140,15 +139,6 @@ fn parse(text: &[u8]) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
 
 fn entry(line: &[u8]) -> Option<JournalEntry> {
     serde_json::from_slice(line).ok()
-}
-
-/// Nothing but a plain file is a journal: a pipe would keep us waiting, a device never ends.
-fn plain(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::ErrorKind::PermissionDenied.into())
-    }
 }
 
 /// Follows no link, and waits for nobody at the other end of a pipe.

@@ -209,7 +209,9 @@ enum Kind {
 impl Kind {
     fn of(connection: &Connection) -> rusqlite::Result<Self> {
         connection.busy_timeout(PATIENCE)?;
-        let number = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0));
+        // All of one moment: another process may be making the tables.
+        let moment = connection.unchecked_transaction()?;
+        let number = |sql| moment.query_row(sql, [], |row| row.get::<_, u32>(0));
         let (application, version) = (
             number("PRAGMA application_id")?,
             number("PRAGMA user_version")?,

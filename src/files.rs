@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-pub(crate) use plain::{not_plain, open_plain, plain, read_all, read_plain};
+#[cfg(feature = "sqlite")]
+pub(crate) use plain::not_plain;
+pub(crate) use plain::{open_plain, plain, read_all, read_plain};
 
 /// A file that appears under its name when it is complete; dropped before that, it leaves
 /// nothing behind.

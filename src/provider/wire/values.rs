@@ -6,6 +6,7 @@ pub(crate) const MOST_VALUES: usize = 1_000_000;
 
 /// The most calls of one reply. A run is saved before and after each of its calls, whole: its time
 /// grows with their square. Models that mean it make a few at once.
+#[cfg(feature = "client")]
 pub(crate) const MOST_CALLS: usize = 256;
 
 /// Whether a text has more than [`MOST_VALUES`], told by the separators outside its strings.

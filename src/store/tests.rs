@@ -481,4 +481,10 @@ mod sqlite {
         });
         assert_eq!(bench.store().find(Filter::default()).unwrap().len(), 8);
     }
+
+    #[test]
+    fn a_store_tells_a_person_who_debugs_where_it_is() {
+        let told = format!("{:?}", SqliteStore::new(Path::new("runs.db")));
+        assert_eq!(told, "SqliteStore(\"runs.db\")");
+    }
 }

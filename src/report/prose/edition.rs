@@ -399,4 +399,19 @@ mod tests {
             [Place { line: 2, column: 4 }, Place { line: 3, column: 1 }]
         );
     }
+
+    #[test]
+    fn a_range_is_inside_the_literal_that_covers_all_of_it() {
+        let literals = [(2..6, "a".to_owned()), (8..9, "b".to_owned())];
+        for (range, id) in [
+            (2..6, Some("a")),
+            (3..5, Some("a")),
+            (1..3, None),
+            (5..7, None),
+            (8..9, Some("b")),
+            (9..10, None),
+        ] {
+            assert_eq!(inside(&literals, &range), id, "{range:?}");
+        }
+    }
 }

@@ -325,4 +325,10 @@ mod tests {
         assert_eq!(kinds, [Kind::Code, Kind::Prose]);
         assert_eq!(seen(&format!("{}<pre>5", "<svg>".repeat(64))), "");
     }
+
+    #[test]
+    fn a_script_ends_at_its_own_tag_alone() {
+        assert_eq!(seen("<script>'</b></i>' 5</SCRIPT>6"), "6");
+        assert_eq!(seen("a<style>p</p></b"), "a");
+    }
 }

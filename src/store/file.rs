@@ -95,3 +95,14 @@ impl fmt::Debug for FileStore {
         f.debug_tuple("FileStore").field(&self.folder).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_tells_a_person_who_debugs_where_it_is() {
+        let told = format!("{:?}", FileStore::new(Path::new("runs")));
+        assert_eq!(told, "FileStore(\"runs\")");
+    }
+}

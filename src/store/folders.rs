@@ -172,3 +172,35 @@ fn is_id(id: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !id.is_empty() && id.len() <= MOST_ID_CHARS && !id.starts_with('.') && id.chars().all(allowed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_where_the_folders_should_be_is_told_and_no_folder_is_no_run() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().join("runs");
+        assert!(Folders::new(&top).ids().unwrap().is_empty());
+        fs::write(&top, "no folder").unwrap();
+        let error = Folders::new(&top).ids().unwrap_err();
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_run_works_and_is_traced_within_its_own_folder() {
+        let folders = Folders::new(Path::new("runs"));
+        let own = Path::new("runs").join("a");
+        assert_eq!(folders.workspace("a").unwrap(), own.join("workspace"));
+        assert_eq!(folders.trace("a").unwrap(), own.join("trace.jsonl"));
+    }
+
+    #[test]
+    fn a_request_to_stop_that_cannot_be_removed_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let folders = Folders::new(place.path());
+        fs::create_dir_all(place.path().join("a").join(STOP_REQUEST)).unwrap();
+        let error = folders.clear_stop_request("a").unwrap_err();
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
+    }
+}

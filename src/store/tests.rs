@@ -376,6 +376,15 @@ fn a_record_from_before_calls_were_noted_takes_the_next_call_for_started_if_it_c
     }
 }
 
+#[test]
+fn a_record_of_this_format_says_itself_that_no_call_was_started() {
+    let text = earlier(2, Status::Running, None);
+    let mut record = Record::from_bytes(text.as_bytes(), "a", "here").unwrap();
+    record.run.in_flight = None;
+    let bytes = record.to_bytes().unwrap();
+    assert_eq!(Record::from_bytes(&bytes, "a", "here").unwrap(), record);
+}
+
 #[cfg(feature = "sqlite")]
 mod sqlite {
     use super::*;
@@ -471,5 +480,11 @@ mod sqlite {
             }
         });
         assert_eq!(bench.store().find(Filter::default()).unwrap().len(), 8);
+    }
+
+    #[test]
+    fn a_store_tells_a_person_who_debugs_where_it_is() {
+        let told = format!("{:?}", SqliteStore::new(Path::new("runs.db")));
+        assert_eq!(told, "SqliteStore(\"runs.db\")");
     }
 }

@@ -203,4 +203,14 @@ mod tests {
             assert!(problems.contains(place), "{problems}");
         }
     }
+
+    #[test]
+    fn a_day_is_three_numbers_and_a_claim_is_in_the_unit_of_its_last_part() {
+        assert_eq!(day("2026-05-07"), Some((2026, 5, 7)));
+        for text in ["2026-05", "2026-05-07-1", "2026-May-07"] {
+            assert_eq!(day(text), None, "{text}");
+        }
+        assert_eq!(unit_of_id("loop.cost_usd"), Unit::of_name("cost_usd"));
+        assert!(unit_of_id("loop.cost_usd").is_some());
+    }
 }

@@ -354,3 +354,64 @@ impl Lines<'_> {
         self.row
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_locale_is_a_language_and_parts_of_letters_and_digits() {
+        for tag in ["de", "fil", "pt-BR", "sr-Latn-RS", "de-CH-1996"] {
+            assert_eq!(Locale::parse(tag).as_ref().map(Locale::tag), Some(tag));
+        }
+        for tag in [
+            "",
+            "d",
+            "deut",
+            "d1",
+            "de-",
+            "de-A",
+            "de-abcdefghi",
+            "de-a_b",
+        ] {
+            assert_eq!(Locale::parse(tag), None, "{tag}");
+        }
+        let mark = |tag| Locale::parse(tag).and_then(|locale| locale.mark());
+        assert_eq!(mark("DE-ch"), Some(DecimalMark::Comma));
+        assert_eq!(mark("en"), Some(DecimalMark::Point));
+    }
+
+    #[test]
+    fn lines_and_columns_are_counted_from_one_in_characters() {
+        let text = "a\nβγ 5\n6";
+        let start = Place { line: 1, column: 1 };
+        let mut lines = Lines {
+            text,
+            at: 0,
+            place: start,
+            glyph: 0,
+            row: 0,
+        };
+        assert_eq!(lines.place_of(0), start);
+        let places = ["5", "6"].map(|digit| lines.place_of(text.find(digit).unwrap()));
+        assert_eq!(
+            places,
+            [Place { line: 2, column: 4 }, Place { line: 3, column: 1 }]
+        );
+    }
+
+    #[test]
+    fn a_range_is_inside_the_literal_that_covers_all_of_it() {
+        let literals = [(2..6, "a".to_owned()), (8..9, "b".to_owned())];
+        for (range, id) in [
+            (2..6, Some("a")),
+            (3..5, Some("a")),
+            (1..3, None),
+            (5..7, None),
+            (8..9, Some("b")),
+            (9..10, None),
+        ] {
+            assert_eq!(inside(&literals, &range), id, "{range:?}");
+        }
+    }
+}

@@ -300,4 +300,35 @@ mod tests {
         );
         assert_eq!(seen("<math><mn>2</mn></math>x"), "x");
     }
+
+    #[test]
+    fn every_named_character_is_its_own() {
+        let names = "amp lt gt quot apos lsquo rsquo nbsp ensp emsp numsp puncsp thinsp hairsp shy \
+            zwnj zwj lrm rlm times middot minus ndash mdash hellip percnt dollar comma period";
+        let characters = "&<>\"''’\u{A0}\u{2002}\u{2003}\u{2007}\u{2008}\u{2009}\u{200A}\u{AD}\
+            \u{200C}\u{200D}\u{200E}\u{200F}×·−–—…%$,.";
+        let decoded: Option<String> = names.split(' ').map(named).collect();
+        assert_eq!(decoded.as_deref(), Some(characters));
+    }
+
+    #[test]
+    fn a_tag_with_half_a_quote_ends_and_a_bracket_that_is_none_hides_no_tag() {
+        assert_eq!(seen("<p title=\"a>5</p>6"), "56");
+        assert_eq!(seen("a < 5 <b>c</b>"), "a < 5 c");
+    }
+
+    #[test]
+    fn code_and_drawings_end_where_they_are_closed() {
+        assert_eq!(seen("<svg>5<pre>6</pre>7</svg>8"), "68");
+        let kinds = visible("<samp>5</samp>6").glyphs;
+        let kinds: Vec<_> = kinds.iter().map(|glyph| glyph.kind).collect();
+        assert_eq!(kinds, [Kind::Code, Kind::Prose]);
+        assert_eq!(seen(&format!("{}<pre>5", "<svg>".repeat(64))), "");
+    }
+
+    #[test]
+    fn a_script_ends_at_its_own_tag_alone() {
+        assert_eq!(seen("<script>'</b></i>' 5</SCRIPT>6"), "6");
+        assert_eq!(seen("a<style>p</p></b"), "a");
+    }
 }

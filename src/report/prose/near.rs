@@ -112,4 +112,23 @@ mod tests {
             prop_assert_eq!(slip(&written, &right), Some(Slip::Digit));
         }
     }
+
+    #[test]
+    fn zeros_that_say_nothing_are_not_spelled_and_every_slip_has_its_words() {
+        assert_eq!(spelled(Decimal::new(37_500, 3)), "37.5");
+        let slips = [
+            Slip::Digit,
+            Slip::Swapped,
+            Slip::Dropped,
+            Slip::Added,
+            Slip::Scale,
+        ];
+        let words = slips.map(|slip| slip.to_string());
+        assert_eq!(words[0], "one digit differs");
+        assert!(
+            words
+                .iter()
+                .all(|word| words.iter().filter(|other| *other == word).count() == 1)
+        );
+    }
 }

@@ -186,4 +186,15 @@ mod tests {
         assert_eq!(read("33万7,299", None), ["337299"]);
         assert_eq!(read("33.7 万", None), read("33.7万", None));
     }
+
+    #[test]
+    fn a_language_has_a_point_a_comma_or_is_not_known() {
+        for (language, mark) in [
+            ("hi", Some(DecimalMark::Point)),
+            ("uk", Some(DecimalMark::Comma)),
+            ("ar", None),
+        ] {
+            assert_eq!(DecimalMark::of_language(language), mark, "{language}");
+        }
+    }
 }

@@ -73,7 +73,7 @@ type Pairs = BinaryHeap<Reverse<(u32, u32)>>;
 /// A longer piece is merged in parts of this length, so that a word of many megabytes takes
 /// memory for one part only. Where two parts meet, that can be a token or two more than the whole
 /// would have; tokenizers that merge it whole take minutes for it, or give up.
-const LARGEST: usize = 1 << 18;
+const LARGEST: usize = 1 << 19;
 
 /// The same with a heap of pairs, in time that hardly exceeds the length.
 fn merge_large(piece: &[u8], mut take: impl FnMut(usize)) {

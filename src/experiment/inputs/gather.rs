@@ -1,12 +1,12 @@
 //! Gathers the inputs of an experiment that was read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::Inputs;
 use crate::experiment::harness::Harness;
-use crate::experiment::resources::CHILD_SYSTEM;
+use crate::experiment::resources::{CHILD_SYSTEM, Child};
 use crate::experiment::seam::{Seam, Transport};
 use crate::experiment::settings::Settings;
 use crate::experiment::sweep::Shape;
@@ -139,11 +139,14 @@ impl Experiment {
         }
     }
 
-    /// The tools in the order in which the model is told of them. Where cells have different
-    /// definitions of one, all of them.
+    /// The tools in the order in which the model is told of them, and the definitions of all that
+    /// the run or a sub-agent has. Where cells have different definitions of one, all of them.
     fn add_tools(&self, inputs: &mut Inputs) {
         let mut names: Vec<String> = Vec::new();
+        let mut defined: Vec<String> = Vec::new();
         let mut tools: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        let children = self.resources.children.iter();
+        let of_children: Vec<&str> = children.flat_map(Child::tools).collect();
         let seam = Seam::new(self, None);
         for index in self.sweep.representatives(&OF_TOOLS, MOST_CATALOGS) {
             // The checks of a file make every catalog once, so none fails here.
@@ -156,16 +159,25 @@ impl Experiment {
                 filler_tools: 0,
                 ..settings
             };
-            let Ok(catalog) = self.resources.catalog(&settings, &seam) else {
+            let whole = Settings {
+                tools: None,
+                ..settings.clone()
+            };
+            let catalogs = [&settings, &whole].map(|one| self.resources.catalog(one, &seam));
+            let [Ok(own), Ok(all)] = catalogs else {
                 continue;
             };
-            for tool in catalog.definitions() {
+            let own = own.definitions();
+            names.extend(own.iter().map(|tool| tool.name.clone()));
+            let all = all.definitions().iter();
+            let of_children = all.filter(|tool| of_children.contains(&tool.name.as_str()));
+            for tool in own.iter().chain(of_children) {
                 let told = json!({
                     "description": tool.description,
                     "parameters": tool.parameters,
                 });
-                if !names.contains(&tool.name) {
-                    names.push(tool.name.clone());
+                if !defined.contains(&tool.name) {
+                    defined.push(tool.name.clone());
                 }
                 let variants = tools.entry(tool.name.clone()).or_default();
                 if !variants.contains(&told) {
@@ -173,8 +185,10 @@ impl Experiment {
                 }
             }
         }
-        inputs.add("tools", names.clone());
-        for name in names {
+        let mut told = BTreeSet::new();
+        names.retain(|name| told.insert(name.clone()));
+        inputs.add("tools", names);
+        for name in defined {
             let mut variants = tools.remove(&name).unwrap_or_default();
             let told = match variants.len() {
                 1 => variants.remove(0),

@@ -84,6 +84,21 @@ fn a_changed_tool_is_named_with_what_of_it_changed() {
 }
 
 #[test]
+fn a_changed_tool_of_a_sub_agent_is_named_where_the_run_itself_does_not_have_it() {
+    let delegating = |settings: &str| {
+        let tools = "tools = [\"read_file\", \"survey\"]\n";
+        let child = "[[subagent]]\nname = \"survey\"\ndescription = \"Looks.\"\n\
+                     scenario = \"plan\"\nmax_turns = 4\n";
+        format!("{PLAIN}{tools}{settings}{child}")
+    };
+    let described = "descriptions = { list_files = \"Lists.\" }\n";
+    assert_eq!(
+        told(&delegating(""), &delegating(described)),
+        ["the tool description of `list_files` changed"]
+    );
+}
+
+#[test]
 fn what_a_change_can_reach_follows_from_what_it_is_of() {
     let change = |name: &str| InputChange {
         name: name.to_owned(),

@@ -56,7 +56,13 @@ impl Attribution {
     /// The inputs that can be the reason why a cell says something else.
     #[must_use]
     pub fn causes_of(&self, change: &CellChange) -> Vec<&InputChange> {
-        let case = change.row.strip_prefix("case=").unwrap_or_default();
+        self.causes_at(&change.row)
+    }
+
+    /// The inputs that can be the reason why a row says something else, given its labels.
+    #[must_use]
+    pub(super) fn causes_at(&self, row: &str) -> Vec<&InputChange> {
+        let case = row.strip_prefix("case=").unwrap_or_default();
         let inputs = self.inputs.iter().flatten();
         inputs.filter(|input| input.concerns(case)).collect()
     }

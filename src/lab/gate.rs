@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::attribution::Attribution;
+use super::attribution::{Attribution, Why};
 use super::{Bill, Check, Finding, Outcome};
 use crate::experiment::{Experiment, Place, Topic};
 use crate::results::compare::Difference;
@@ -246,7 +246,7 @@ impl Examined {
             notes: notes(check),
             claims: claims.collect(),
         };
-        examined.summary = examined.sentences(attribution);
+        examined.summary = examined.sentences(check);
         examined.summary.extend(slowest(experiment.name(), check));
         examined
     }
@@ -257,18 +257,30 @@ impl Examined {
         self.findings.is_empty()
     }
 
-    /// What changed, why and what it costs. Where no row did but what is read from them did, why
-    /// that is.
-    fn sentences(&self, attribution: &Attribution) -> Vec<String> {
+    /// What changed, why and what it costs. Where no row did, but their order or what is read from
+    /// them, why that is.
+    fn sentences(&self, check: &Check) -> Vec<String> {
+        let attribution = &check.attribution;
         let sentences = attribution.summary(&self.name);
-        let only_tables = self.findings.iter().any(|found| found.kind == Kind::Table)
-            && attribution.changes.is_empty();
-        if !sentences.is_empty() || !only_tables {
+        if !sentences.is_empty() || !attribution.changes.is_empty() {
             return sentences;
         }
-        let causes = attribution.causes_of_readout();
-        let why = attribution.why(&causes);
-        vec![format!("`{}`: its table is another one{why}", self.name)]
+        let of_table = |found: &Found| found.kind == Kind::Table;
+        let (what, causes) = if check.findings.iter().any(is_reordering) {
+            (
+                "its rows are in another order",
+                attribution.causes_of_cells(),
+            )
+        } else if self.findings.iter().any(of_table) {
+            ("its table is another one", attribution.causes_of_readout())
+        } else {
+            return sentences;
+        };
+        vec![format!(
+            "`{}`: {what}{}",
+            self.name,
+            attribution.why(&causes)
+        )]
     }
 }
 
@@ -292,8 +304,13 @@ fn slowest(name: &str, check: &Check) -> Option<String> {
         all => format!(" (and {} more times)", all - 1),
     };
     let column = &most.column;
+    let causes = check.attribution.causes_at(&most.row);
+    let why = match check.attribution.why(&causes) {
+        Why::Program => " with the same inputs".to_owned(),
+        why => why.to_string(),
+    };
     Some(format!(
-        "`{name}`{at}{more}: `{column}` is {ratio:.2} times what it was"
+        "`{name}`{at}{more}: `{column}` is {ratio:.2} times what it was{why}"
     ))
 }
 
@@ -309,6 +326,13 @@ fn kind_of(finding: &Finding) -> Kind {
         Finding::Claim(_) => Kind::Claim,
         Finding::Slower(_) => Kind::Slower,
     }
+}
+
+fn is_reordering(finding: &Finding) -> bool {
+    let Finding::Row { file, difference } = finding else {
+        return false;
+    };
+    is_of_cells(file) && *difference == Difference::RowOrder
 }
 
 fn is_of_cells(file: &str) -> bool {

@@ -131,3 +131,63 @@ fn offer(piece: &[u8], parts: &mut [Part], pairs: &mut Pairs, at: u32) {
         pairs.push(Reverse((rank, at)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The definition, by trying all pairs again after each merge.
+    fn merged_slowly(piece: &[u8]) -> Vec<usize> {
+        let mut ends: Vec<usize> = (0..=piece.len()).collect();
+        loop {
+            let pairs = ends.windows(3).enumerate();
+            let ranks = pairs.map(|(at, ends)| (rank(piece, ends[0], ends[2]), at));
+            match ranks.min() {
+                Some((lowest, at)) if lowest != NO_RANK => drop(ends.remove(at + 1)),
+                _ => return ends.windows(2).map(|ends| ends[1] - ends[0]).collect(),
+            }
+        }
+    }
+
+    fn lengths(merge: impl FnOnce(&mut dyn FnMut(usize))) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        merge(&mut |length| lengths.push(length));
+        lengths
+    }
+
+    fn holds(piece: &[u8]) {
+        let slowly = merged_slowly(piece);
+        let text = String::from_utf8_lossy(piece);
+        assert_eq!(
+            lengths(|take| merge_by_heap(piece, &mut { take })),
+            slowly,
+            "{text}"
+        );
+        assert_eq!(lengths(|take| merge(piece, take)), slowly, "{text}");
+    }
+
+    #[test]
+    fn the_leftmost_pair_of_the_lowest_rank_is_merged_first_in_short_and_in_long_pieces() {
+        let word = "antidisestablishmentarianismincomprehensibilities";
+        for length in 1..=word.len() {
+            holds(&word.as_bytes()[..length]);
+        }
+        for length in [SMALL - 1, SMALL, SMALL + 1, 3 * SMALL] {
+            holds(&word.repeat(4).as_bytes()[..length]);
+            holds(&[b'a'].repeat(length));
+            holds(&"한국어".repeat(22).as_bytes()[..length]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_of_any_bytes_are_merged_as_the_definition_says(
+            piece in prop_oneof![vec(any::<u8>(), 1..150), vec(b'a'..=b'f', 1..150), vec(b' '..=b'/', 1..150)]
+        ) {
+            holds(&piece);
+        }
+    }
+}

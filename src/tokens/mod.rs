@@ -167,6 +167,20 @@ mod tests {
     }
 
     #[test]
+    fn a_catalog_costs_what_its_json_does() {
+        let tool = |name: &str| ToolDefinition {
+            name: name.to_owned(),
+            description: "List the names of all files.".to_owned(),
+            parameters: serde_json::json!({ "type": "object", "properties": {} }),
+        };
+        let (one, two) = (tool("list_files"), tool("list_folders"));
+        assert_eq!(count_tools(&[]), 1);
+        assert_eq!(count_tools(std::slice::from_ref(&one)), 34);
+        let json = format!("[{},{}]", to_json(&one), to_json(&two));
+        assert_eq!(count_tools(&[one, two]), count(&json));
+    }
+
+    #[test]
     fn a_merge_can_cross_the_seam_between_two_messages() {
         let messages = [user("Why?"), assistant("No.")];
         let apart: u64 = messages.iter().map(|one| count(&to_json(one))).sum();

@@ -193,3 +193,117 @@ fn class_of(character: char) -> u8 {
     let block = usize::from(CLASS_BLOCKS[number / BLOCK]);
     CLASSES[block][number % BLOCK]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<&str> {
+        let mut begin = 0;
+        let cut = std::iter::from_fn(|| {
+            let end = end_of_piece(text, begin)?;
+            Some(&text[std::mem::replace(&mut begin, end)..end])
+        });
+        // A cut that does not move on is shown, and not followed for ever.
+        cut.take(text.len() + 1).collect()
+    }
+
+    fn cut(text: &str, expected: &[&str]) {
+        assert_eq!(pieces(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn words_take_one_sign_before_them_and_end_before_a_capital() {
+        cut("", &[]);
+        cut("one", &["one"]);
+        cut("one two", &["one", " two"]);
+        cut("one  two", &["one", " ", " two"]);
+        cut("one\ttwo", &["one", "\ttwo"]);
+        cut("one-two", &["one", "-two"]);
+        cut("one--two", &["one", "--", "two"]);
+        cut(" -two", &[" -", "two"]);
+        cut("camelCaseABCd", &["camel", "Case", "ABCd"]);
+        cut("ABC", &["ABC"]);
+        cut("A B", &["A", " B"]);
+        cut("-A", &["-A"]);
+        cut("one\ntwo", &["one", "\n", "two"]);
+    }
+
+    #[test]
+    fn words_of_other_scripts_are_cut_by_the_same_rules() {
+        cut("ΕλληνικάΚαι", &["Ελληνικά", "Και"]);
+        cut("ÉTÉ été", &["ÉTÉ", " été"]);
+        cut("日本語です", &["日本語です"]);
+        cut("日本A", &["日本", "A"]);
+        cut("日A本", &["日A本"]);
+        cut("ABC日本def", &["ABC日本def"]);
+        cut("aé", &["aé"]);
+        cut("Aé", &["Aé"]);
+        cut("aÉ", &["a", "É"]);
+        cut("É日É", &["É日", "É"]);
+    }
+
+    #[test]
+    fn a_mark_is_a_part_of_a_word_and_may_begin_one() {
+        cut("e\u{301}t", &["e\u{301}t"]);
+        cut("\u{301}", &["\u{301}"]);
+        cut("\u{301}a", &["\u{301}a"]);
+        cut("\u{301}A", &["\u{301}", "A"]);
+        cut("\u{301}AB", &["\u{301}", "AB"]);
+        cut("\u{301}\u{302}!", &["\u{301}\u{302}", "!"]);
+        cut("!\u{301}", &["!\u{301}"]);
+        cut(" \u{301}", &[" \u{301}"]);
+        cut("!!\u{301}", &["!!\u{301}"]);
+    }
+
+    #[test]
+    fn a_contraction_belongs_to_its_word_in_small_and_in_capital_letters() {
+        for short in [
+            "'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'RE", "'lL", "'ſ",
+        ] {
+            let word = format!("it{short}");
+            cut(&format!("{word} on"), &[&word, " on"]);
+        }
+        cut("it'x", &["it", "'x"]);
+        cut("it're", &["it're"]);
+        cut("it'ra", &["it", "'ra"]);
+        cut("it'la", &["it", "'la"]);
+        cut("it'", &["it", "'"]);
+        cut("IT's", &["IT's"]);
+        cut("-it's", &["-it's"]);
+        cut("7's", &["7", "'s"]);
+    }
+
+    #[test]
+    fn digits_are_cut_in_threes_and_take_no_sign() {
+        cut("7", &["7"]);
+        cut("1234567", &["123", "456", "7"]);
+        cut("123a", &["123", "a"]);
+        cut(" 12", &[" ", "12"]);
+        cut("-12", &["-", "12"]);
+        cut("१२३४", &["१२३", "४"]);
+    }
+
+    #[test]
+    fn signs_take_a_blank_before_and_line_ends_and_slashes_behind() {
+        cut(" !?", &[" !?"]);
+        cut("\t!?", &["\t", "!?"]);
+        cut("!\n\r/\n x", &["!\n\r/\n", " x"]);
+        cut("a://b", &["a", "://", "b"]);
+        cut("!\tx", &["!", "\tx"]);
+        cut("  !", &[" ", " !"]);
+        cut("…—x", &["…—", "x"]);
+    }
+
+    #[test]
+    fn blanks_end_with_the_last_line_end_or_leave_the_last_blank_to_what_follows() {
+        cut("   ", &["   "]);
+        cut("   a", &["  ", " a"]);
+        cut("   1", &["  ", " ", "1"]);
+        cut(" \n \n  a", &[" \n \n", " ", " a"]);
+        cut("\n", &["\n"]);
+        cut(" \r", &[" \r"]);
+        cut("\u{a0}\u{a0}a", &["\u{a0}", "\u{a0}a"]);
+        cut("\u{a0}", &["\u{a0}"]);
+    }
+}

@@ -236,7 +236,7 @@ pub(super) mod tests {
         vec(fragment, 0..6).prop_map(|fragments| fragments.concat())
     }
 
-    fn message() -> impl Strategy<Value = Message> {
+    pub(in crate::tokens) fn message() -> impl Strategy<Value = Message> {
         let calls = vec((text(), text(), text()), 0..3).prop_map(|calls| {
             let calls = calls.iter();
             calls.map(|(id, name, args)| call(id, name, args)).collect()

@@ -221,6 +221,13 @@ fn what_run_makes_only_when_asked_is_not_missed_by_check_but_named() {
     );
     let check = folder.run(&["check", "--only", "real"]).exits(1).stdout;
     assert!(check.contains("cells.csv is not there"), "{check}");
+    let claim = "[[claim]]\nid = \"turns\"\nvalue = 3\ncell = { column = \"turns\" }\n";
+    folder.write("experiments/real.toml", format!("{real}{claim}"));
+    let missed = folder.run(&["check"]).exits(1).stdout;
+    assert!(
+        missed.contains("real: cells.csv is not there; `loopmeter run --only NAME` makes it"),
+        "{missed}"
+    );
     folder
         .run(&["check", "--only", "real", "--update"])
         .exits(0);

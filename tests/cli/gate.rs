@@ -262,3 +262,34 @@ fn rows_of_another_machine_are_inconclusive() {
         "{told}"
     );
 }
+
+#[test]
+fn a_slower_time_names_the_input_that_can_be_the_reason_or_that_none_is() {
+    let folder = Folder::empty();
+    let timed = format!("clock = \"real\"\nrepeat = 10\n{PLAIN}latency_ms = 1\n");
+    folder.write("experiments/timed.toml", timed);
+    folder.run(&["run", "--quiet", "--real"]).exits(0);
+    folder.change("experiments/timed.toml", "latency_ms = 1", "latency_ms = 9");
+    let told = folder.run(&["check", "--only", "timed"]).exits(1).stdout;
+    let first = told.lines().next().unwrap();
+    let cause = "times what it was since `latency_ms` is `9`, which was `1`";
+    assert!(first.ends_with(cause), "{told}");
+    let inputs = "results/timed/inputs.json";
+    folder.change(inputs, "latency_ms\": 1", "latency_ms\": 9");
+    let told = folder.run(&["check", "--only", "timed"]).exits(1).stdout;
+    let first = told.lines().next().unwrap();
+    assert!(
+        first.ends_with("times what it was with the same inputs"),
+        "{told}"
+    );
+}
+
+#[test]
+fn rows_in_another_order_are_put_down_to_the_axis_that_is_in_another_order() {
+    let folder = committed();
+    folder.change("experiments/cap.toml", "[8, 50]", "[50, 8]");
+    let told = folder.run(&["check", "--only", "cap"]).exits(1).stdout;
+    let first = told.lines().next().unwrap();
+    let words = "`cap`: its rows are in another order since the axis `max_turns` changed";
+    assert_eq!(first, words, "{told}");
+}

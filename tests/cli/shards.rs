@@ -219,6 +219,24 @@ fn shards_of_other_inputs_are_refused_and_the_input_is_named() {
 }
 
 #[test]
+fn a_shard_of_another_file_is_told_to_be_run_again_from_the_one_that_is_merged() {
+    let folder = Folder::empty();
+    folder
+        .write("a/sweep.toml", SWEEP)
+        .write("b/sweep.toml", SWEEP.replace("denied", "plan"));
+    for (file, shard) in [("a/sweep.toml", "1/2"), ("b/sweep.toml", "2/2")] {
+        folder.run(&["run", file, "--shard", shard]).ok();
+    }
+    let refused = refusal(&folder, &[]);
+    let again = "have it again by `loopmeter run a/sweep.toml --shard 2/2`";
+    assert!(refused.contains(again), "{refused}");
+    folder
+        .run(&["run", "a/sweep.toml", "--shard", "2/2"])
+        .exits(0);
+    merges(&folder);
+}
+
+#[test]
 fn shards_at_another_price_are_refused_though_their_digests_are_right() {
     let folder = sharded();
     let inputs = format!("{SECOND}/inputs.json");

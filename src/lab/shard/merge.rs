@@ -170,7 +170,7 @@ fn in_order<'f>(experiment: &Experiment, shards: &'f [Found]) -> Result<Vec<Plac
             return Err(Refusal::Other {
                 folder: found.folder.clone(),
                 difference,
-                again: Some(again(found, found.manifest.shard)),
+                again: Some(again(found, found.manifest.shard, experiment.origin())),
             });
         }
         if found.manifest.shard.of() != first.manifest.shard.of() {
@@ -228,24 +228,24 @@ fn gap(division: Division, shards: &[Found], shard: Shard) -> Option<Gap> {
     let there = found.map_or(&[][..], |found| &found.manifest.chunks);
     let is_there = |chunk: &u64| there.iter().any(|there| there.number == *chunk);
     let first = division.chunks_of(shard).find(|chunk| !is_there(chunk))?;
+    let like = found.or_else(|| shards.first())?;
     Some(Gap {
         shard,
         there: there.len(),
         all: division.chunks_of(shard).count(),
         first: division.cells_of(first),
-        again: again(found.or_else(|| shards.first())?, shard),
+        again: again(like, shard, &like.manifest.file),
     })
 }
 
-/// The command that runs what is missing of a shard, as far as another one of the sweep tells.
-fn again(like: &Found, shard: Shard) -> String {
-    let Manifest {
-        experiment, file, ..
-    } = &like.manifest;
+/// The command that runs what is missing of a shard of the experiment in `file`, as far as another
+/// one of the sweep tells.
+fn again(like: &Found, shard: Shard, file: &str) -> String {
+    let Manifest { experiment, .. } = &like.manifest;
     let what = if file.starts_with('<') {
         format!("--only {experiment}")
     } else {
-        file.clone()
+        file.to_owned()
     };
     // Where a shard is no longer where it was written, nobody knows where that was.
     let results = like.folder.ancestors().nth(3);
@@ -282,7 +282,7 @@ fn join<'f>(
             Ok(()) => {}
             Err(ChunkFault::Write(error)) => return Err(LabError::from(error).into()),
             Err(fault) => {
-                let again = again(of, of.manifest.shard);
+                let again = again(of, of.manifest.shard, &of.manifest.file);
                 return Err(Refusal::Chunk { path, fault, again }.into());
             }
         }

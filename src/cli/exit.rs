@@ -8,6 +8,9 @@ use crate::experiment::LoadError;
 use crate::scenario::ScenarioError;
 use crate::store::StoreError;
 
+/// The code of a process that was stopped by a signal, as a shell's for SIGINT.
+pub(super) const STOPPED: u8 = 130;
+
 /// The exit codes, a contract with scripts: 0, 1, 2, 3 and 130 in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
@@ -32,7 +35,7 @@ impl From<Exit> for ExitCode {
             Exit::DoesNotHold => 1,
             Exit::WrongInput => 2,
             Exit::CouldNotDo => 3,
-            Exit::Stopped => 130,
+            Exit::Stopped => STOPPED,
             Exit::OfCommand(code) => code,
         })
     }

@@ -4,17 +4,35 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
-use super::exit::Failure;
+use super::exit::{Failure, STOPPED};
+
+/// How long work that was asked to stop has to come to its next step. Ending a command that was
+/// started takes two seconds of it.
+const FOR_WORK: Duration = Duration::from_secs(5);
+/// The same where the next step waits for somebody else's input, and nothing is half done.
+const FOR_INPUT: Duration = Duration::from_millis(300);
 
 /// Whether somebody asked the process to stop; clones share the answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens on a thread of its own, for work that does not await; what comes after this
-    /// returns is heard.
+    /// Listens for work in many steps. Where the next one does not come, as between reading a
+    /// file that is no file and its first byte, the process ends all the same.
     pub(super) fn listen() -> Self {
+        Self::and_then(|_| ended_after(FOR_WORK))
+    }
+
+    /// Listens while input is read, which somebody may be typing.
+    pub(super) fn listen_while_reading() -> Self {
+        Self::and_then(|_| ended_after(FOR_INPUT))
+    }
+
+    /// Listens on a thread of its own, so that work is heard that does not await, and tells `also`
+    /// which signal it was; what comes after this returns is heard.
+    pub(super) fn and_then(also: impl FnOnce(&str) + Send + 'static) -> Self {
         let interrupt = Self::default();
         let heard = interrupt.clone();
         let (listening, until_listening) = mpsc::channel();
@@ -27,9 +45,10 @@ impl Interrupt {
                     let interrupted = interrupted();
                     // Nobody waits for this any more only where nothing is left to interrupt.
                     let _ = listening.send(());
-                    interrupted.await;
+                    let name = interrupted.await;
+                    heard.0.store(true, Ordering::SeqCst);
+                    also(name);
                 });
-                heard.0.store(true, Ordering::SeqCst);
             }
         });
         // An error says that the thread cannot listen; signals then end the process, as ever.
@@ -52,6 +71,13 @@ impl Interrupt {
     pub(super) fn is_requested(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
+}
+
+/// Ends the process, unless it ends before. What is being written is beside its place, and not yet
+/// in it.
+fn ended_after(grace: Duration) {
+    std::thread::sleep(grace);
+    std::process::exit(i32::from(STOPPED));
 }
 
 /// Listens for SIGINT, SIGTERM and SIGHUP from this call on; the future is the name of the first. It is

@@ -67,3 +67,36 @@ fn what_is_wrong_elsewhere_is_not_held_against_a_claim() {
     let quoted = claim("max_turns = 5", "clock = \"real\"\nexternal = true");
     assert_eq!(quoted, Vec::<String>::new());
 }
+
+#[test]
+fn a_claim_is_read_with_what_was_published_and_one_that_is_no_number_is_told() {
+    let claim = |value: &str| format!("max_turns = 5\n[[claim]]\nid = \"c\"\nvalue = {value}\n");
+    let setting = "setting = \"max_turns\"\n";
+    let experiment = load(&(claim("5") + setting)).unwrap();
+    let [read] = experiment.readout().claims.as_slice() else {
+        panic!("one claim");
+    };
+    assert_eq!(read.id, "c");
+    assert_eq!(read.published.values, [Decimal::from(5)]);
+    let refused = load(&(claim("\"five\"") + setting)).unwrap_err();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+}
+
+#[test]
+fn where_one_of_two_ways_may_be_a_slip_of_the_pen_nothing_is_said_of_the_other() {
+    let ways = |ways: &str| {
+        let claim = format!("max_turns = 5\n[[claim]]\nid = \"c\"\nvalue = 5\n{ways}\n");
+        load(&claim).unwrap_err()
+    };
+    let two = ways("setting = \"max_turns\"\nexternal = true");
+    assert_eq!(two.len(), 1);
+    assert!(two[0].starts_with("2 ways to compute"), "{two:?}");
+    let none = ways("");
+    assert!(none[0].starts_with("0 ways to compute"), "{none:?}");
+    let slip = ways("extrenal = true");
+    assert_eq!(slip.len(), 1, "{slip:?}");
+    assert!(!slip[0].contains("ways to compute"), "{slip:?}");
+    let wrong = ways("external = \"yes\"");
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(!wrong[0].contains("ways to compute"), "{wrong:?}");
+}

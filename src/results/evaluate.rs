@@ -49,33 +49,34 @@ pub fn evaluate(
     outcomes.collect()
 }
 
-/// Whether the rule holds for every value.
+/// Whether the rule holds for every value: a limit for as many as there are, another rule for each
+/// with its published one.
 fn holds(claim: &Claim, measured: &[Decimal]) -> bool {
-    if let Rule::AtMost(limit) = claim.rule {
-        return !measured.is_empty() && measured.iter().all(|value| *value <= limit);
-    }
     let published = &claim.published.values;
-    let mut pairs = measured.iter().zip(published);
-    measured.len() == published.len()
-        && pairs.all(|(measured, published)| holds_for(claim, *measured, *published))
-}
-
-fn holds_for(claim: &Claim, measured: Decimal, published: Decimal) -> bool {
+    let each = |holds: &dyn Fn(Decimal, Decimal) -> bool| {
+        let mut pairs = measured.iter().zip(published);
+        measured.len() == published.len()
+            && pairs.all(|(measured, published)| holds(*measured, *published))
+    };
     match claim.rule {
-        Rule::Exact => match claim.decimals {
+        Rule::Exact => each(&|measured, published| match claim.decimals {
             Some(decimals) => round_half_away(measured, decimals) == published,
             None => measured == published,
-        },
-        Rule::Below => measured < published,
+        }),
+        Rule::Below => each(&|measured, published| measured < published),
         Rule::WithinPercent(percent) => {
-            let away = measured.checked_sub(published).map(|away| away.abs());
-            let away = away.and_then(|away| away.checked_mul(Decimal::ONE_HUNDRED));
-            let allowed = published.abs().checked_mul(percent);
-            away.zip(allowed)
-                .is_some_and(|(away, allowed)| away <= allowed)
+            each(&|measured, published| is_within(percent, measured, published))
         }
-        Rule::AtMost(limit) => measured <= limit,
+        Rule::AtMost(limit) => !measured.is_empty() && measured.iter().all(|one| *one <= limit),
     }
+}
+
+fn is_within(percent: Decimal, measured: Decimal, published: Decimal) -> bool {
+    let away = measured.checked_sub(published).map(|away| away.abs());
+    let away = away.and_then(|away| away.checked_mul(Decimal::ONE_HUNDRED));
+    let allowed = published.abs().checked_mul(percent);
+    away.zip(allowed)
+        .is_some_and(|(away, allowed)| away <= allowed)
 }
 
 fn compute(

@@ -276,6 +276,11 @@ mod tests {
             fit.to_string(),
             "a + bN + cN²: a = -1.000, b = 173.000, c = 32.000, R² = 1.000000, n = 5"
         );
+        let coefficients = [Coefficient::A, Coefficient::B, Coefficient::C];
+        assert_eq!(
+            coefficients.map(|which| fit.coefficient(which)),
+            [-1, 173, 32].map(|value| Some(Decimal::from(value)))
+        );
         let fit = Fit::of(&points(&[1, 2, 4, 500, 1_000], runaway)).unwrap();
         assert!(
             fit.to_string().contains("c = 32.000, R² = 1.000000"),
@@ -309,6 +314,8 @@ mod tests {
             "no fit: 3 different values of N, and 4 are needed"
         );
         assert_eq!(Fit::of(&[]), Err(NoFit::TooFew { found: 0 }));
+        let zeros = [(0.0, 1.0), (-0.0, 1.0), (1.0, 2.0), (2.0, 3.0)];
+        assert_eq!(Fit::of(&zeros), Err(NoFit::TooFew { found: 3 }));
         assert_eq!(Fit::of(&[(f64::NAN, 1.0)]), Err(NoFit::NotFinite));
         let huge = [
             (1.0, f64::MAX),

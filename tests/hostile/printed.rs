@@ -186,7 +186,7 @@ const RENDERING: [&[&str]; 13] = [
     &["list", "experiments"],
 ];
 
-/// An experiment whose every text is hostile.
+/// An experiment whose every text is hostile, and the model's answer too.
 fn write_experiment(folder: &Path) {
     let words = serde_json::to_string(&HOSTILE.replace(['\u{7f}', '\u{8}'], "")).unwrap();
     // TOML spells these escapes as JSON does.
@@ -194,11 +194,14 @@ fn write_experiment(folder: &Path) {
         .replace('\u{9b}', "\\u009b")
         .replace('\u{7f}', "\\u007f");
     let experiments = folder.join("experiments");
-    fs::create_dir(&experiments).unwrap();
+    fs::create_dir_all(experiments.join("scenarios")).unwrap();
+    let scenario = format!("title = \"Own\"\n[[step]]\nsay = {words}\n");
+    fs::write(experiments.join("scenarios/own.toml"), scenario).unwrap();
     let text = format!(
-        "title = {words}\nabout = {words}\n\n[settings]\nscenario = \"runaway\"\n\n\
+        "title = {words}\nabout = {words}\n\n[settings]\nscenario = \"scenarios/own.toml\"\n\n\
          [[axis]]\nsetting = \"max_turns\"\nvalues = [1, 2]\n\n\
-         [table]\ncaption = {words}\ncolumns = [\"max_turns\", \"turns\"]\n\n\
+         [table]\ncaption = {words}\ncolumns = [\"max_turns\", \"turns\", \"answer\"]\n\
+         headings = {{ turns = {words} }}\n\n\
          [plot]\nkind = \"input_bill\"\ntitle = {words}\n"
     );
     fs::write(experiments.join("hostile.toml"), text).unwrap();
@@ -213,7 +216,9 @@ fn assert_inert(folder: &Path) -> usize {
             .extension()
             .and_then(|kind| kind.to_str())
             .unwrap_or_default();
-        if !matches!(kind, "md" | "html" | "svg" | "csv" | "tex") {
+        // Rows hold values as they are.
+        let is_of_rows = kind == "csv" && file.starts_with(folder.join("results"));
+        if !matches!(kind, "md" | "html" | "svg" | "csv" | "tex") || is_of_rows {
             continue;
         }
         let text = fs::read_to_string(&file).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Printing, model, show};
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::signals::interrupted;
+use crate::cli::signals::Interrupt;
 use crate::clock::{Clock, ClockKind, RealClock, Signal, VirtualClock};
 use crate::event::Observer as _;
 use crate::files::open_plain;
@@ -110,31 +110,25 @@ fn run_it(held: Held<'_>, launch: &Launch, machine: &mut Machine<'_>) -> Result<
         .enable_all()
         .build()
         .map_err(|error| Failure::could_not_do(&error))?;
-    let (driven, signalled) = runtime.block_on(async {
-        let mut signalled = false;
-        let mut interrupted = std::pin::pin!(interrupted());
-        let driven = {
-            let mut driving = std::pin::pin!(drive(machine, harness, &mut watchers));
-            loop {
-                tokio::select! {
-                    biased;
-                    driven = &mut driving => break driven,
-                    name = &mut interrupted, if !signalled => {
-                        signalled = true;
-                        signal.stop(name);
-                    }
-                    reason = stop_requested(folders, &id), if launch.clock == ClockKind::Real => {
-                        signal.stop(&reason);
-                    }
+    // A thread of its own hears signals while a long reply is counted on this one.
+    let pressed = signal.clone();
+    let interrupt = Interrupt::and_then(move |name| pressed.stop(name));
+    let driven = runtime.block_on(async {
+        let mut driving = std::pin::pin!(drive(machine, harness, &mut watchers));
+        loop {
+            tokio::select! {
+                biased;
+                driven = &mut driving => break driven,
+                reason = stop_requested(folders, &id), if launch.clock == ClockKind::Real => {
+                    signal.stop(&reason);
                 }
             }
-        };
-        (driven, signalled)
+        }
     });
     drop(watchers);
     driven.map_err(|error| Failure::could_not_do(&error))?;
     finish(trace, &id)?;
-    Ok(signalled)
+    Ok(interrupt.is_requested())
 }
 
 fn finish(trace: TraceWriter<File>, id: &str) -> Result<(), Failure> {

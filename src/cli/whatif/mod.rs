@@ -100,7 +100,7 @@ pub(super) fn read(
     import: &Import,
     (sweep, price): (&Sweep, &Price),
 ) -> Result<(Imported, Report, Costs), Failure> {
-    let interrupt = Interrupt::listen();
+    let interrupt = Interrupt::listen_while_reading();
     let bar = bar(import);
     let mut skipped = 0;
     let mut watch = |seen: Seen<'_>| {

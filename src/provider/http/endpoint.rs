@@ -1,5 +1,6 @@
 //! Where the model is, by which name, and how patiently it is asked.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -278,10 +279,21 @@ impl Endpoint {
         Ok(builder.with_no_client_auth())
     }
 
+    /// Whether it is on this machine, however that is written: the address of no host in
+    /// particular leads here too.
     fn is_loopback(&self) -> bool {
+        let is_here = |address: IpAddr| {
+            let address = address.to_canonical();
+            address.is_loopback() || address.is_unspecified()
+        };
         let host = self.base_url.host_str().unwrap_or_default();
-        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        match host.trim_matches(['[', ']']).parse() {
+            Ok(address) => is_here(address),
+            Err(_) => {
+                let name = host.strip_suffix('.').unwrap_or(host);
+                name == "localhost" || name.ends_with(".localhost")
+            }
+        }
     }
 }
 
@@ -304,6 +316,36 @@ mod tests {
             "Incorrect API key provided: [secret]."
         );
         assert_eq!(endpoint.without_key(said).len(), 37);
+    }
+
+    #[test]
+    fn this_machine_is_known_by_any_of_its_names_and_no_other_is() {
+        let here = |host: &str| {
+            let url = format!("http://{host}:1/v1");
+            Endpoint::new(&url, "m").unwrap().is_loopback()
+        };
+        for host in [
+            "localhost",
+            "LocalHost.",
+            "api.localhost",
+            "127.1",
+            "127.0.0.9",
+            "0.0.0.0",
+            "[::1]",
+            "[::]",
+            "[::ffff:127.0.0.1]",
+        ] {
+            assert!(here(host), "{host}");
+        }
+        for host in [
+            "localhost.example",
+            "notlocalhost",
+            "128.0.0.1",
+            "[::2]",
+            "[::ffff:10.0.0.1]",
+        ] {
+            assert!(!here(host), "{host}");
+        }
     }
 
     #[test]

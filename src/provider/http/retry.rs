@@ -73,11 +73,11 @@ pub(super) fn asked_wait(headers: &HeaderMap, now: Duration) -> Option<Duration>
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok();
     if let Some(ms) = text("retry-after-ms").and_then(number) {
-        return Duration::try_from_secs_f64(ms / 1_000.0).ok();
+        return wait(ms / 1_000.0);
     }
     let after = text(RETRY_AFTER.as_str())?;
     if let Some(seconds) = number(after) {
-        return Duration::try_from_secs_f64(seconds).ok();
+        return wait(seconds);
     }
     let until = httpdate::parse_http_date(after).ok()?;
     let date = text(DATE.as_str()).and_then(|date| httpdate::parse_http_date(date).ok());
@@ -87,6 +87,13 @@ pub(super) fn asked_wait(headers: &HeaderMap, now: Duration) -> Option<Duration>
             .duration_since(date.unwrap_or(SystemTime::UNIX_EPOCH + now))
             .unwrap_or_default(),
     )
+}
+
+/// A wait of so many seconds. One that no clock can show is asked for all the same; one that is
+/// no number, or negative, is none.
+fn wait(seconds: f64) -> Option<Duration> {
+    let is_wait = seconds >= 0.0 && seconds.is_finite();
+    is_wait.then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
 #[cfg(test)]
@@ -157,10 +164,18 @@ mod tests {
 
     #[test]
     fn a_wait_that_makes_no_sense_is_none() {
-        for value in ["-1", "NaN", "inf", "soon", "1e300", ""] {
+        for value in ["-1", "NaN", "inf", "soon", ""] {
             assert_eq!(asked(&[("retry-after", value)]), None, "{value}");
         }
         assert_eq!(asked(&[]), None);
+    }
+
+    #[test]
+    fn a_wait_beyond_all_clocks_is_asked_for_and_not_forgotten() {
+        for value in ["99999999999999999999", "1e300"] {
+            assert_eq!(asked(&[("retry-after", value)]), Some(Duration::MAX));
+            assert!(asked(&[("retry-after-ms", value)]) > Some(ms(u64::MAX / 1_000)));
+        }
     }
 
     #[test]

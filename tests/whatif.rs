@@ -357,3 +357,27 @@ fn cached_tokens_that_are_reported_are_said_to_have_no_discount() {
     assert!(printed(&whatif(&["tests/data/records/codex"])).contains(said));
     assert!(!printed(&whatif(&[RECORDS])).contains(said));
 }
+
+#[cfg(unix)]
+#[test]
+fn who_waits_for_input_that_does_not_come_is_ended_by_a_signal() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    for verb in ["whatif", "levers"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_loopmeter"))
+            .args([verb, "-"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // More than a pipe holds: when it is written, somebody reads, and has listened before.
+        input.write_all(&[b'\n'].repeat(1 << 20)).unwrap();
+        let mut kill = Command::new("kill");
+        let sent = kill.args(["-TERM", &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{verb}");
+        drop(input);
+    }
+}

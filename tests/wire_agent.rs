@@ -364,3 +364,75 @@ fn a_paid_sweep_asks_no_more_than_its_bound_allows() {
     assert!(text.contains("spent $0.001824 of $1.000000"), "{text}");
     assert_eq!(requests, 4);
 }
+
+#[cfg(unix)]
+mod signals {
+    use std::fs;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::process::{Command, Stdio};
+
+    /// Sends a signal to a process.
+    fn send(signal: &str, to: u32) {
+        let mut kill = Command::new("kill");
+        let sent = kill.args([signal, &to.to_string()]).status().unwrap();
+        assert!(sent.success(), "{signal}");
+    }
+
+    /// A request, read to its end.
+    fn read_request(stream: &TcpStream) {
+        let mut reader = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            let line = line.to_ascii_lowercase();
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+        }
+        reader.read_exact(&mut vec![0; length]).unwrap();
+    }
+
+    #[test]
+    fn a_signal_that_comes_while_a_reply_is_counted_is_obeyed_before_the_call_that_it_makes() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_loopmeter"))
+            .current_dir(folder.path())
+            .args(["agent", "start", "--id", "one", "--approval", "granted"])
+            .env("LLM_BASE_URL", format!("http://127.0.0.1:{port}/v1"))
+            .env("LLM_MODEL", "tiny")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        read_request(&stream);
+        // What takes long to count, and a deletion.
+        let prose = "\\\\".repeat(100_000);
+        let call = r#"{"id":"c1","type":"function","function":{"name":"delete_file","arguments":"{\"path\":\"notes.txt\"}"}}"#;
+        let body = format!(
+            r#"{{"choices":[{{"message":{{"content":"{prose}","tool_calls":[{call}]}}}}]}}"#
+        );
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(body.as_bytes()).unwrap();
+        // Who has read all of it hangs up, and counts.
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+        send("-TERM", child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let run = folder.path().join(".loopmeter/runs/one");
+        assert!(run.join("workspace/files/notes.txt").exists());
+        let trace = fs::read_to_string(run.join("trace.jsonl")).unwrap();
+        assert!(
+            trace.contains("interrupted") && !trace.contains("tool_start"),
+            "{trace}"
+        );
+    }
+}

@@ -69,7 +69,7 @@ impl Spending {
 
     /// Prints what the selected experiments would cost.
     pub(super) fn forecast(&self, selected: &Selected, results: &Path) -> Result<Exit, Failure> {
-        let (interrupt, progress) = (Interrupt::listen_while_reading(), Progress::new());
+        let (interrupt, progress) = (Interrupt::listen(), Progress::new());
         let mut bills = Vec::new();
         for experiment in meant(selected) {
             let show = |done| progress.show(experiment, done);

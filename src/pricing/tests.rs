@@ -315,3 +315,22 @@ proptest! {
         prop_assert!(cost(a.min(b)) <= cost(a.max(b)));
     }
 }
+
+#[test]
+fn a_price_has_rates_for_a_cache_where_it_names_either() {
+    let rate = Some(PicoUsd::from_pico(1));
+    for (cached_read, cache_write, has) in [
+        (None, None, false),
+        (rate, None, true),
+        (None, rate, true),
+        (rate, rate, true),
+    ] {
+        let mut price = chapter_price();
+        (price.rates.cached_read, price.rates.cache_write) = (cached_read, cache_write);
+        assert_eq!(
+            price.has_cache_rates(),
+            has,
+            "{cached_read:?} {cache_write:?}"
+        );
+    }
+}

@@ -325,8 +325,18 @@ fn a_price_has_rates_for_a_cache_where_it_names_either() {
         (None, rate, true),
         (rate, rate, true),
     ] {
-        let mut price = chapter_price();
-        (price.rates.cached_read, price.rates.cache_write) = (cached_read, cache_write);
+        let rates = Rates {
+            cached_read,
+            cache_write,
+            ..Rates::plain(PicoUsd::ZERO, PicoUsd::ZERO)
+        };
+        let price = Price {
+            name: String::new(),
+            rates,
+            tiers: Vec::new(),
+            source: String::new(),
+            date: String::new(),
+        };
         assert_eq!(
             price.has_cache_rates(),
             has,

@@ -4,7 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -24,9 +25,39 @@ const BIN: &str = env!("CARGO_BIN_EXE_loopmeter");
     reason = "an agent is told by its environment"
 )]
 fn acting_as_the_agent() {
-    if std::env::var("ACT_AS_AGENT").is_ok() {
-        std::process::exit(i32::from(agent::run()));
+    match std::env::var("ACT_AS_AGENT").as_deref() {
+        Ok("forger") => {
+            forge(&std::env::var("OPENAI_BASE_URL").unwrap());
+            std::process::exit(5);
+        }
+        Ok(_) => std::process::exit(i32::from(agent::run())),
+        Err(_) => {}
     }
+}
+
+/// An agent that names its tool and a parameter so that they would pass for lines of the bill and
+/// for formulas, and whose last words would.
+fn forge(base: &str) {
+    let parameters = serde_json::json!({ "type": "object", "properties": {} });
+    let tool = serde_json::json!({ "name": "=cmd()\nforged", "parameters": parameters });
+    let body = serde_json::json!({
+        "model": "m",
+        "messages": [{ "role": "user", "content": "hi" }],
+        "tools": [{ "type": "function", "function": tool }],
+        "odd\nforged": 1,
+    });
+    let (host, path) = base.trim_start_matches("http://").split_once('/').unwrap();
+    let body = body.to_string();
+    let mut socket = TcpStream::connect(host).unwrap();
+    write!(
+        socket,
+        "POST /{path}/chat/completions HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    std::io::copy(&mut socket, &mut std::io::sink()).unwrap();
+    std::io::stderr().write_all(b"=HYPERLINK(\"x\")\n").unwrap();
 }
 
 /// The words of a command that is the agent.
@@ -154,6 +185,18 @@ fn the_bill_for_people_says_what_the_numbers_are() {
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
+}
+
+#[test]
+fn an_agent_writes_no_line_of_the_bill() {
+    let output = meter(&[], &[("ACT_AS_AGENT", "forger")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("unknown parameters: odd\\nforged\n"),
+        "{text}"
+    );
+    assert!(text.contains("  =cmd()\\nforged\n"), "{text}");
+    assert!(!text.contains("\nforged"), "{text}");
 }
 
 #[test]

@@ -200,6 +200,22 @@ fn an_agent_writes_no_line_of_the_bill() {
 }
 
 #[test]
+fn an_agent_writes_no_formula_into_the_csv_and_json_has_its_words() {
+    let forger = [("ACT_AS_AGENT", "forger")];
+    let csv = |form| String::from_utf8(meter(&[form], &forger).stdout).unwrap();
+    let cells = csv("--csv");
+    assert!(cells.ends_with(",\"'=HYPERLINK(\"\"x\"\")\"\n"), "{cells}");
+    let turns = csv("--csv=turns");
+    assert!(turns.contains(",\"'=cmd()\nforged\","), "{turns}");
+    let (bill, code) = bill(&[], &forger);
+    assert_eq!(
+        (code, &bill["last_error"]),
+        (5, &"=HYPERLINK(\"x\")".into())
+    );
+    assert_eq!(bill["by_turn"][0]["called"][0], "=cmd()\nforged");
+}
+
+#[test]
 fn what_cannot_be_metered_is_said() {
     let run = |words: &[&str]| {
         let output = Command::new(BIN).arg("meter").args(words).output().unwrap();

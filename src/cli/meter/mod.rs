@@ -93,6 +93,9 @@ What it prints goes to standard error, so that the bill has standard output to i
 It is ended, with all that it started, after --timeout or --max-requests. From a terminal, it
 finds its standard input empty; a pipe or a file is handed on.
 
+In CSV, a text of the agent that a spreadsheet would take for a formula (it begins with = + - @)
+has a ' before it; in JSON it is as it came.
+
 The default scenario is any-once, because it ends: it calls one of the tools that the agent
 declares, with arguments that the tool's schema allows, and answers.
 

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -343,6 +344,45 @@ fn a_setting_that_the_harness_does_not_obey_is_refused_where_it_stands() {
     let unknown = "settings = { scenario = \"any-onse\", faults = [\"kind=599\"] }";
     let said = refused("c.toml", &experiment(unknown));
     assert!(said.contains("kind=599") || said.contains("599"), "{said}");
+}
+
+/// An agent that nobody can ask to end, metered by a meter that is metered itself: both have the
+/// same time to end, and the outer one ends the inner one before that has ended the agent.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_inside_of_two_meters_is_ended_with_the_outer_one() {
+    use loopmeter::clock::{Clock, RealClock};
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("id");
+    let agent = "trap '' TERM; echo $$ > \"$ID\"; while :; do sleep 0.05; done";
+    let outer = Command::new(BIN)
+        .args(["meter", "--quiet", "--timeout", "5s", "--", BIN])
+        .args(["meter", "--quiet", "--timeout", "60s", "--", "sh", "-c"])
+        .arg(agent)
+        .env("ID", &file)
+        .stdout(Stdio::null())
+        .status();
+    assert_eq!(outer.unwrap().code(), Some(124));
+    let id = fs::read_to_string(&file).unwrap();
+    let stat = Path::new("/proc").join(id.trim()).join("stat");
+    let is_alive = || {
+        let stat = fs::read_to_string(&stat).unwrap_or_default();
+        [") R ", ") S ", ") D "]
+            .iter()
+            .any(|state| stat.contains(state))
+    };
+    // What is killed may be seen for a moment, on its way out.
+    let clock = RealClock::starting_at(Duration::ZERO);
+    while is_alive() && clock.now() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    let is_left = is_alive();
+    if is_left {
+        let killed = Command::new("kill").args(["-KILL", id.trim()]).status();
+        assert!(killed.unwrap().success());
+    }
+    assert!(!is_left, "{id}");
 }
 
 #[cfg(unix)]

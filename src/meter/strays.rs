@@ -4,6 +4,10 @@
 //! to it but its environment. So each command is started with a mark there, which all that it
 //! starts inherit. Where a command meters another in its turn, the mark of that one is put behind
 //! its own, so that what is inside of both is known to both.
+//!
+//! A process that left its group and was started with a cleared environment is not found. To be
+//! the reaper of such orphans would find it, but not say whose it is where several commands run at
+//! once, and leave every orphan of a command to be waited for here.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

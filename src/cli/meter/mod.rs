@@ -90,8 +90,9 @@ The command finds the endpoint in its environment, and needs no key and no netwo
   OPENAI_MODEL, LLM_MODEL                          scripted/SCENARIO; any other name will do
   NO_PROXY, no_proxy                               with 127.0.0.1 and localhost
 What it prints goes to standard error, so that the bill has standard output to itself.
-It is ended, with all that it started, after --timeout or --max-requests. From a terminal, it
-finds its standard input empty; a pipe or a file is handed on.
+It is ended, with all that it started, after --timeout or --max-requests: with its process group,
+and on Linux also with what left that, as a daemon does, unless it cleared its environment. From a
+terminal, it finds its standard input empty; a pipe or a file is handed on.
 
 In CSV, a text of the agent that a spreadsheet would take for a formula (it begins with = + - @)
 has a ' before it; in JSON it is as it came.

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -344,6 +344,73 @@ fn a_setting_that_the_harness_does_not_obey_is_refused_where_it_stands() {
     let unknown = "settings = { scenario = \"any-onse\", faults = [\"kind=599\"] }";
     let said = refused("c.toml", &experiment(unknown));
     assert!(said.contains("kind=599") || said.contains("599"), "{said}");
+}
+
+/// What came of a process, if it ends within a minute; it is killed otherwise.
+#[cfg(unix)]
+fn ending_of(process: Child) -> Option<Output> {
+    let id = process.id().to_string();
+    let (tell, told) = std::sync::mpsc::channel();
+    let waiting = std::thread::spawn(move || tell.send(process.wait_with_output()));
+    let output = told.recv_timeout(Duration::from_secs(60));
+    if output.is_err() {
+        let killed = Command::new("kill").args(["-KILL", &id]).status();
+        assert!(killed.unwrap().success());
+    }
+    waiting.join().unwrap().unwrap();
+    Some(output.ok()?.unwrap())
+}
+
+/// A command that is metered, with its standard output and standard error to be read here.
+#[cfg(unix)]
+fn metering(options: &[&str], script: &str) -> Child {
+    Command::new(BIN)
+        .args(["meter", "--json"])
+        .args(options)
+        .args(["--", "sh", "-c", script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn where_nobody_reads_what_the_command_prints_its_time_is_up_all_the_same() {
+    let mut metering = metering(&["--timeout", "1s"], "yes & yes >&2");
+    let unread = metering.stderr.take();
+    let output = ending_of(metering).expect("it ends");
+    assert_eq!(output.status.code(), Some(124));
+    let bill: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(bill["ended"], "timed_out");
+    drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
+fn where_nobody_reads_what_the_command_prints_a_signal_is_heard_all_the_same() {
+    let mut metering = metering(&[], "echo up; yes & yes >&2");
+    let mut line = String::new();
+    // One piece is read, and no more.
+    let mut unread = BufReader::new(metering.stderr.take().unwrap());
+    unread.read_line(&mut line).unwrap();
+    let id = metering.id().to_string();
+    let told = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(told.unwrap().success());
+    let output = ending_of(metering).expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_the_command_prints_is_shown_whole_and_in_order() {
+    let output = ending_of(metering(&[], "seq 1 200000")).expect("it ends");
+    let printed: Vec<_> = (1..=200_000).map(|n: u32| n.to_string()).collect();
+    let printed = printed.join("\n") + "\n";
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(shown == printed, "{} of {}", shown.len(), printed.len());
 }
 
 /// An agent that nobody can ask to end, metered by a meter that is metered itself: both have the

@@ -4,9 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -24,9 +26,39 @@ const BIN: &str = env!("CARGO_BIN_EXE_loopmeter");
     reason = "an agent is told by its environment"
 )]
 fn acting_as_the_agent() {
-    if std::env::var("ACT_AS_AGENT").is_ok() {
-        std::process::exit(i32::from(agent::run()));
+    match std::env::var("ACT_AS_AGENT").as_deref() {
+        Ok("forger") => {
+            forge(&std::env::var("OPENAI_BASE_URL").unwrap());
+            std::process::exit(5);
+        }
+        Ok(_) => std::process::exit(i32::from(agent::run())),
+        Err(_) => {}
     }
+}
+
+/// An agent that names its tool and a parameter so that they would pass for lines of the bill and
+/// for formulas, and whose last words would.
+fn forge(base: &str) {
+    let parameters = serde_json::json!({ "type": "object", "properties": {} });
+    let tool = serde_json::json!({ "name": "=cmd()\nforged", "parameters": parameters });
+    let body = serde_json::json!({
+        "model": "m",
+        "messages": [{ "role": "user", "content": "hi" }],
+        "tools": [{ "type": "function", "function": tool }],
+        "odd\nforged": 1,
+    });
+    let (host, path) = base.trim_start_matches("http://").split_once('/').unwrap();
+    let body = body.to_string();
+    let mut socket = TcpStream::connect(host).unwrap();
+    write!(
+        socket,
+        "POST /{path}/chat/completions HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    std::io::copy(&mut socket, &mut std::io::sink()).unwrap();
+    std::io::stderr().write_all(b"=HYPERLINK(\"x\")\n").unwrap();
 }
 
 /// The words of a command that is the agent.
@@ -157,6 +189,34 @@ fn the_bill_for_people_says_what_the_numbers_are() {
 }
 
 #[test]
+fn an_agent_writes_no_line_of_the_bill() {
+    let output = meter(&[], &[("ACT_AS_AGENT", "forger")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("unknown parameters: odd\\nforged\n"),
+        "{text}"
+    );
+    assert!(text.contains("  =cmd()\\nforged\n"), "{text}");
+    assert!(!text.contains("\nforged"), "{text}");
+}
+
+#[test]
+fn an_agent_writes_no_formula_into_the_csv_and_json_has_its_words() {
+    let forger = [("ACT_AS_AGENT", "forger")];
+    let csv = |form| String::from_utf8(meter(&[form], &forger).stdout).unwrap();
+    let cells = csv("--csv");
+    assert!(cells.ends_with(",\"'=HYPERLINK(\"\"x\"\")\"\n"), "{cells}");
+    let turns = csv("--csv=turns");
+    assert!(turns.contains(",\"'=cmd()\nforged\","), "{turns}");
+    let (bill, code) = bill(&[], &forger);
+    assert_eq!(
+        (code, &bill["last_error"]),
+        (5, &"=HYPERLINK(\"x\")".into())
+    );
+    assert_eq!(bill["by_turn"][0]["called"][0], "=cmd()\nforged");
+}
+
+#[test]
 fn what_cannot_be_metered_is_said() {
     let run = |words: &[&str]| {
         let output = Command::new(BIN).arg("meter").args(words).output().unwrap();
@@ -284,6 +344,112 @@ fn a_setting_that_the_harness_does_not_obey_is_refused_where_it_stands() {
     let unknown = "settings = { scenario = \"any-onse\", faults = [\"kind=599\"] }";
     let said = refused("c.toml", &experiment(unknown));
     assert!(said.contains("kind=599") || said.contains("599"), "{said}");
+}
+
+/// What came of a process, if it ends within a minute; it is killed otherwise.
+#[cfg(unix)]
+fn ending_of(process: Child) -> Option<Output> {
+    let id = process.id().to_string();
+    let (tell, told) = std::sync::mpsc::channel();
+    let waiting = std::thread::spawn(move || tell.send(process.wait_with_output()));
+    let output = told.recv_timeout(Duration::from_secs(60));
+    if output.is_err() {
+        let killed = Command::new("kill").args(["-KILL", &id]).status();
+        assert!(killed.unwrap().success());
+    }
+    waiting.join().unwrap().unwrap();
+    Some(output.ok()?.unwrap())
+}
+
+/// A command that is metered, with its standard output and standard error to be read here.
+#[cfg(unix)]
+fn metering(options: &[&str], script: &str) -> Child {
+    Command::new(BIN)
+        .args(["meter", "--json"])
+        .args(options)
+        .args(["--", "sh", "-c", script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn where_nobody_reads_what_the_command_prints_its_time_is_up_all_the_same() {
+    let mut metering = metering(&["--timeout", "1s"], "yes & yes >&2");
+    let unread = metering.stderr.take();
+    let output = ending_of(metering).expect("it ends");
+    assert_eq!(output.status.code(), Some(124));
+    let bill: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(bill["ended"], "timed_out");
+    drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
+fn where_nobody_reads_what_the_command_prints_a_signal_is_heard_all_the_same() {
+    let mut metering = metering(&[], "echo up; yes & yes >&2");
+    let mut line = String::new();
+    // One piece is read, and no more.
+    let mut unread = BufReader::new(metering.stderr.take().unwrap());
+    unread.read_line(&mut line).unwrap();
+    let id = metering.id().to_string();
+    let told = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(told.unwrap().success());
+    let output = ending_of(metering).expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_the_command_prints_is_shown_whole_and_in_order() {
+    let output = ending_of(metering(&[], "seq 1 200000")).expect("it ends");
+    let printed: Vec<_> = (1..=200_000).map(|n: u32| n.to_string()).collect();
+    let printed = printed.join("\n") + "\n";
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(shown == printed, "{} of {}", shown.len(), printed.len());
+}
+
+/// An agent that nobody can ask to end, metered by a meter that is metered itself: both have the
+/// same time to end, and the outer one ends the inner one before that has ended the agent.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_inside_of_two_meters_is_ended_with_the_outer_one() {
+    use loopmeter::clock::{Clock, RealClock};
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("id");
+    let agent = "trap '' TERM; echo $$ > \"$ID\"; while :; do sleep 0.05; done";
+    let outer = Command::new(BIN)
+        .args(["meter", "--quiet", "--timeout", "5s", "--", BIN])
+        .args(["meter", "--quiet", "--timeout", "60s", "--", "sh", "-c"])
+        .arg(agent)
+        .env("ID", &file)
+        .stdout(Stdio::null())
+        .status();
+    assert_eq!(outer.unwrap().code(), Some(124));
+    let id = fs::read_to_string(&file).unwrap();
+    let stat = Path::new("/proc").join(id.trim()).join("stat");
+    let is_alive = || {
+        let stat = fs::read_to_string(&stat).unwrap_or_default();
+        [") R ", ") S ", ") D "]
+            .iter()
+            .any(|state| stat.contains(state))
+    };
+    // What is killed may be seen for a moment, on its way out.
+    let clock = RealClock::starting_at(Duration::ZERO);
+    while is_alive() && clock.now() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    let is_left = is_alive();
+    if is_left {
+        let killed = Command::new("kill").args(["-KILL", id.trim()]).status();
+        assert!(killed.unwrap().success());
+    }
+    assert!(!is_left, "{id}");
 }
 
 #[cfg(unix)]

@@ -499,3 +499,17 @@ fn the_report_of_an_agent_that_does_badly() {
     let output = probe(&["--only", &checks.join(",")], &badly);
     insta::assert_snapshot!("badly_text", masked(&text(&output.stdout)));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_tool_log_that_is_none_is_said_to_be() {
+    let output = Command::new(BIN)
+        .args(["probe", "--only", "well-behaved", "--", "sh", "-c"])
+        .arg("mkdir \"$LOOPMETER_TOOL_LOG\"")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let said = text(&output.stderr);
+    assert!(said.contains("check well-behaved"), "{said}");
+    assert!(said.contains("LOOPMETER_TOOL_LOG"), "{said}");
+}

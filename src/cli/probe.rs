@@ -94,9 +94,9 @@ Examples:
       --failing-arguments '{\"path\":\"/etc/shadow\"}' -- python agent.py
 
 The command is run once for each check, and calls its tools for real. It finds the endpoint in
-OPENAI_BASE_URL or LLM_BASE_URL, as with `loopmeter meter`, and reads nothing. If it appends a line
-{\"tool\": NAME, \"args\": {…}} to the file that LOOPMETER_TOOL_LOG names whenever a tool starts, the
-report also says what was executed.
+OPENAI_BASE_URL or LLM_BASE_URL, and is ended, as with `loopmeter meter`; it reads nothing. If it
+appends a line {\"tool\": NAME, \"args\": {…}} to the file that LOOPMETER_TOOL_LOG names (16 MiB at
+most) whenever a tool starts, the report also says what was executed.
 
 Requirements hold where they were seen to hold:
   stops                        it ends a runaway of itself

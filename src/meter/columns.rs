@@ -63,7 +63,9 @@ static CELL: &[Of<Invoice>] = &[
     }),
     column("oddities", Kind::Count, |i| count(i.oddities.len())),
     column("odd", Kind::Text, |i| i.odd().join(" ").into()),
-    column("last_error", Kind::Text, |i| i.last_error.clone().into()),
+    column("last_error", Kind::Text, |i| {
+        i.last_error.clone().map(as_text).into()
+    }),
 ];
 
 static TURN: &[Of<Turn>] = &[
@@ -85,8 +87,10 @@ static TURN: &[Of<Turn>] = &[
     }),
     column("cost_usd", Kind::Usd, |t| t.cost.into()),
     column("finish_reason", Kind::Text, |t| t.finish.as_str().into()),
-    column("called", Kind::Text, |t| t.calls.join(" ").into()),
-    column("told", Kind::Text, |t| t.told_in_brief().into()),
+    column("called", Kind::Text, |t| as_text(t.calls.join(" ")).into()),
+    column("told", Kind::Text, |t| {
+        t.told_in_brief().map(as_text).into()
+    }),
     column("provider_ms", Kind::Ms, |t| Cell::ms(t.provider)),
     column("before_ms", Kind::Ms, |t| Cell::ms(t.before)),
 ];
@@ -122,6 +126,18 @@ fn columns<T>(all: &[Of<T>]) -> Vec<Column> {
 
 fn values<T>(all: &[Of<T>], of: &T) -> Vec<Cell> {
     all.iter().map(|column| (column.value)(of)).collect()
+}
+
+/// A text of the agent, or of its tools, as a cell that no spreadsheet takes for a formula.
+fn as_text(foreign: String) -> String {
+    let is_formula = foreign.starts_with([
+        '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ]);
+    if is_formula {
+        format!("'{foreign}")
+    } else {
+        foreign
+    }
 }
 
 fn count(things: usize) -> Cell {
@@ -162,5 +178,20 @@ impl Turn {
         });
         let told = words.collect::<Vec<_>>().join(" | ");
         (!told.is_empty()).then(|| told.chars().take(BRIEF).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_would_be_a_formula_is_marked_as_text_and_no_other_is_touched() {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\u{ff1d}1"] {
+            assert_eq!(as_text(formula.to_owned()), format!("'{formula}"));
+        }
+        for text in ["", "read_notes", "a=b", "'quoted'", "error: no -x"] {
+            assert_eq!(as_text(text.to_owned()), text);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +41,7 @@ pub struct Launch {
     pub input: Input,
     /// How far it may go.
     pub bounds: Bounds,
-    /// Told what it prints, on either stream.
+    /// Where what it prints is shown, on either stream.
     pub echo: Option<Echo>,
 }
 
@@ -147,6 +148,8 @@ pub enum LaunchError {
 
 /// How long the last of what was printed may take to arrive.
 const TO_READ: Duration = Duration::from_secs(1);
+/// How many times as long it may take where it is shown to somebody who reads slowly.
+const MOST_READS: usize = 10;
 
 /// Serves `config` on a free port of this machine, runs the command against it and returns when
 /// the command has ended, of itself or by a bound or by `stop`; all that it started is ended then.
@@ -235,8 +238,8 @@ impl Watch<'_> {
             Ok(_) | Err(_) => group.end().await,
         }
         let all_read = async { while reading.join_next().await.is_some() {} };
-        // Who holds a pipe open from outside of the group is not waited for.
-        let _ = timeout(TO_READ, all_read).await;
+        let so_far = || stdout.bytes().saturating_add(stderr.bytes());
+        read_out(all_read, so_far, launch.echo.as_ref()).await;
         Ok(Ran {
             end: end.map_err(|source| LaunchError::Lost {
                 program: program(),
@@ -263,6 +266,24 @@ impl Watch<'_> {
             () = fully_asked => CommandEnd::TooManyRequests,
             stopped = self.stop.pressed() => CommandEnd::Stopped(stopped.reason),
         })
+    }
+}
+
+/// Waits for the last of what was printed: not for who holds a pipe open from outside of the
+/// group, nor where nobody reads what is shown, but for who reads it slowly.
+async fn read_out(
+    all_read: impl Future<Output = ()>,
+    so_far: impl Fn() -> u64,
+    echo: Option<&Echo>,
+) {
+    let mut all_read = pin!(all_read);
+    for _ in 0..MOST_READS {
+        let before = so_far();
+        let is_read = timeout(TO_READ, &mut all_read).await.is_ok();
+        let is_shown_slowly = echo.is_some_and(Echo::is_busy) && so_far() > before;
+        if is_read || !is_shown_slowly {
+            return;
+        }
     }
 }
 

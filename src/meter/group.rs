@@ -30,7 +30,7 @@ impl Group {
         #[cfg(unix)]
         command.process_group(0);
         let mark = strays::mark();
-        command.env(strays::VARIABLE, &mark);
+        command.env(strays::VARIABLE, strays::value(&mark));
         let child = command.kill_on_drop(true).spawn()?;
         let members = Members::led_by(&child, mark);
         Ok(Self { child, members })

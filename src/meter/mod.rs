@@ -5,7 +5,8 @@
 //! how the command ended and what the endpoint saw. Nothing of the agent is changed or known.
 //!
 //! The command has a process group of its own, and the group is ended with it. A process that
-//! leaves the group, as a daemon does, is found again on Linux by a mark in its environment.
+//! leaves the group, as a daemon does, is found again on Linux by a mark in its environment; one
+//! that cleared its environment is not.
 
 mod columns;
 mod command;

@@ -1,12 +1,36 @@
-//! The end of what a command printed.
+//! What a command prints: shown as it comes, and the end of it kept.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Told what a command prints, piece by piece, as it comes.
-pub type Echo = Arc<dyn Fn(&[u8]) + Send + Sync>;
+/// Where what a command prints is shown, piece by piece, as it comes. While a place takes no more,
+/// nothing more is read from the command, which waits as it would without us in between.
+#[derive(Clone)]
+pub struct Echo(Arc<tokio::sync::Mutex<dyn AsyncWrite + Send + Unpin>>);
+
+impl Echo {
+    /// Shows it in `place`.
+    #[must_use]
+    pub fn to(place: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        Self(Arc::new(tokio::sync::Mutex::new(place)))
+    }
+
+    /// Shows a piece, and returns when it has been taken. Who takes none any more misses it: the
+    /// command is metered all the same.
+    async fn show(&self, piece: &[u8]) {
+        let mut place = self.0.lock().await;
+        if place.write_all(piece).await.is_ok() {
+            let _ = place.flush().await;
+        }
+    }
+
+    /// Whether a piece is being taken.
+    pub(super) fn is_busy(&self) -> bool {
+        self.0.try_lock().is_err()
+    }
+}
 
 /// The last bytes of what was printed, and how many there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,17 +75,25 @@ impl Growing {
         let mut piece = vec![0; 8 << 10];
         while let Ok(read @ 1..) = pipe.read(&mut piece).await {
             let bytes = piece.get(..read).unwrap_or_default();
+            self.tail().push(bytes);
             if let Some(echo) = &echo {
-                echo(bytes);
+                echo.show(bytes).await;
             }
-            let mut tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            tail.push(bytes);
         }
+    }
+
+    /// How many bytes were read so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.tail().bytes()
     }
 
     /// What there is now.
     pub(super) fn take(&self) -> Tail {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.tail())
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,6 +111,30 @@ mod tests {
         assert_eq!(tail.bytes(), 100_007);
         assert_eq!(tail.text().len(), MOST_KEPT);
         assert!(tail.text().ends_with("aathe end"));
+    }
+
+    #[tokio::test]
+    async fn who_reads_slowly_is_shown_everything_in_order() {
+        let printed: Vec<u8> = (0..30_000_u32).flat_map(u32::to_be_bytes).collect();
+        let (place, mut reader) = tokio::io::duplex(16);
+        let mut shown = Vec::new();
+        let following = Growing::default().follow(Some(printed.as_slice()), Some(Echo::to(place)));
+        let ((), read) = tokio::join!(following, reader.read_to_end(&mut shown));
+        assert_eq!(read.unwrap(), printed.len());
+        assert_eq!(shown, printed);
+    }
+
+    #[tokio::test]
+    async fn what_nobody_takes_any_more_is_kept_all_the_same() {
+        let (place, reader) = tokio::io::duplex(16);
+        drop(reader);
+        let growing = Growing::default();
+        let printed = b"nobody listens".as_slice();
+        growing
+            .clone()
+            .follow(Some(printed), Some(Echo::to(place)))
+            .await;
+        assert_eq!(growing.take().text(), "nobody listens");
     }
 
     #[test]

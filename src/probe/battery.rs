@@ -1,6 +1,8 @@
 //! Running an agent through the battery.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +13,7 @@ use super::finding::quote;
 use super::observation::{Observation, ToolStart};
 use super::report::{Report, Setting};
 use crate::clock::{Clock, RealClock, Signal};
+use crate::files::open_plain;
 use crate::meter::{Bounds, Input, Launch, LaunchError, Metered, Variable};
 use crate::pricing::Price;
 use crate::scenario::GivenCalls;
@@ -62,7 +65,19 @@ pub enum ProbeError {
     Launch(#[from] LaunchError),
     /// There is no place for the tool log.
     #[error("no folder for temporary files: {0}")]
-    NoFolder(std::io::Error),
+    NoFolder(io::Error),
+    /// What the command has put in the place of the tool log is none.
+    #[error(
+        "check {check}: what the command left at the path in {TOOL_LOG} cannot be read: {source}; \
+         it may append lines to a plain file there, of {} MiB at most",
+        MOST_OF_LOG >> 20
+    )]
+    ToolLog {
+        /// The check.
+        check: Check,
+        /// Why not.
+        source: io::Error,
+    },
     /// The command ended without a request.
     #[error(
         "the command never called the endpoint; it must take the endpoint's address from \
@@ -96,6 +111,9 @@ impl std::fmt::Display for Said {
 /// The variable that names a file to which an agent may append a line of JSON, with `tool` and
 /// `args`, for every tool that it starts.
 const TOOL_LOG: &str = "LOOPMETER_TOOL_LOG";
+
+/// The most bytes of a tool log.
+const MOST_OF_LOG: u64 = 16 << 20;
 
 /// Runs the command once per check, one after the other, each against an endpoint of its own on
 /// this machine, and says what was found. Needs a tokio runtime with I/O and time.
@@ -155,6 +173,21 @@ fn admit(seen: &Observation) -> Result<(), ProbeError> {
     }
 }
 
+/// What is in the tool log. An agent that starts no tool, or does not say so, leaves no file; one
+/// that leaves a pipe, a device or a file without end there would keep us for ever.
+fn read_tool_log(path: &Path) -> io::Result<Vec<u8>> {
+    let file = match open_plain(path, OpenOptions::new().read(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    let mut log = Vec::new();
+    file.take(MOST_OF_LOG + 1).read_to_end(&mut log)?;
+    if log.len() as u64 > MOST_OF_LOG {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(log)
+}
+
 impl Options {
     async fn observe(
         &self,
@@ -166,8 +199,8 @@ impl Options {
         let tool_log = folder.path().join("tools.jsonl");
         let launch = self.launch(check, left, &tool_log);
         let metered: Metered = crate::meter::run(&launch, self.config(check), stop).await?;
-        // An agent that starts no tool, or does not say so, leaves no file.
-        let log = std::fs::read(&tool_log).unwrap_or_default();
+        let log =
+            read_tool_log(&tool_log).map_err(|source| ProbeError::ToolLog { check, source })?;
         let starts = ToolStart::read(&String::from_utf8_lossy(&log));
         Ok(Observation::new(check, metered, starts))
     }
@@ -214,5 +247,38 @@ impl Options {
             time_limit: self.time_per_check,
             failing: self.failing,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_log_is_read_whole_and_one_that_is_not_there_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tools.jsonl");
+        assert_eq!(read_tool_log(&path).unwrap(), b"");
+        std::fs::write(&path, "{}\n").unwrap();
+        assert_eq!(read_tool_log(&path).unwrap(), b"{}\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_tool_log_without_end_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let made = std::process::Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status();
+        assert!(made.unwrap().success());
+        std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
+        // Without a byte on the disk.
+        let sparse = std::fs::File::create(at("sparse")).unwrap();
+        sparse.set_len(6 << 30).unwrap();
+        let kind = |name| read_tool_log(&at(name)).unwrap_err().kind();
+        assert_eq!(kind("pipe"), io::ErrorKind::PermissionDenied);
+        assert_eq!(kind("device"), io::ErrorKind::PermissionDenied);
+        assert_eq!(kind("sparse"), io::ErrorKind::FileTooLarge);
     }
 }

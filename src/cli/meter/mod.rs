@@ -5,9 +5,8 @@ mod text;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -18,8 +17,8 @@ use super::prices::price;
 use super::signals::interrupted;
 use crate::clock::Signal;
 use crate::meter::{
-    Bounds, CommandEnd, Input, Invoice, Launch, LaunchError, Metered, cell_columns, cell_values,
-    script, turn_columns, turn_values,
+    Bounds, CommandEnd, Echo, Input, Invoice, Launch, LaunchError, Metered, cell_columns,
+    cell_values, script, turn_columns, turn_values,
 };
 use crate::pricing::{CHAPTER_PRICE, Price};
 use crate::results::RowSet;
@@ -90,8 +89,13 @@ The command finds the endpoint in its environment, and needs no key and no netwo
   OPENAI_MODEL, LLM_MODEL                          scripted/SCENARIO; any other name will do
   NO_PROXY, no_proxy                               with 127.0.0.1 and localhost
 What it prints goes to standard error, so that the bill has standard output to itself.
-It is ended, with all that it started, after --timeout or --max-requests. From a terminal, it
-finds its standard input empty; a pipe or a file is handed on.
+It is ended, with all that it started, after --timeout or --max-requests: with its process group,
+and on Linux also with what left that, as a daemon does, unless it cleared its environment. Where
+nobody reads what it prints, it waits, as without loopmeter; a second after its end, the rest is
+dropped. From a terminal, it finds its standard input empty; a pipe or a file is handed on.
+
+In CSV, a text of the agent that a spreadsheet would take for a formula (it begins with = + - @)
+has a ' before it; in JSON it is as it came.
 
 The default scenario is any-once, because it ends: it calls one of the tools that the agent
 declares, with arguments that the tool's schema allows, and answers.
@@ -120,7 +124,10 @@ pub(super) fn run(args: &MeterArgs) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::could_not_do(&error))?;
-    let metered = runtime.block_on(attend(&launch, config))?;
+    let metered = runtime.block_on(attend(&launch, config));
+    // What is still being shown to somebody who does not read it is not waited for.
+    runtime.shutdown_background();
+    let metered = metered?;
     let invoice = Invoice::of(&metered, &price);
     let bill = Bill {
         args,
@@ -166,12 +173,7 @@ fn launch(args: &MeterArgs, script: &Script) -> Result<Launch, Failure> {
             time: args.timeout,
             requests: args.max_requests,
         },
-        // Where standard error takes no more, the command is metered all the same.
-        echo: (!args.quiet).then(|| -> crate::meter::Echo {
-            Arc::new(|bytes| {
-                let _ = std::io::stderr().lock().write_all(bytes);
-            })
-        }),
+        echo: (!args.quiet).then(|| Echo::to(tokio::io::stderr())),
     })
 }
 

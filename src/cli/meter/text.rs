@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Bill;
 use crate::cli::output::counted;
 use crate::cli::prices;
+use crate::letters::{acts, spelled};
 use crate::meter::{Ended, Failure, Invoice, Turn};
 use crate::server::{Channel, Oddity, SeenResult};
 
@@ -87,7 +88,7 @@ fn table(invoice: &Invoice) -> String {
         let calls = if turn.calls.is_empty() {
             "(answer)".to_owned()
         } else {
-            turn.calls.join(", ")
+            one_line(&turn.calls.join(", "))
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}  {calls}", line(row));
@@ -220,7 +221,11 @@ fn odd(invoice: &Invoice) -> String {
             0 => String::new(),
             more => format!(" (and {more} more like it)"),
         };
-        let _ = writeln!(text, "  request {exchange}: {oddity}{more}");
+        let _ = writeln!(
+            text,
+            "  request {exchange}: {}{more}",
+            one_line(&oddity.to_string())
+        );
     }
     titled("odd", &text)
 }
@@ -241,7 +246,7 @@ fn stood_out(invoice: &Invoice) -> String {
         some => format!("  {some} earlier requests were not kept and are not billed\n"),
     };
     let error = invoice.last_error.as_deref();
-    let error = error.map_or_else(String::new, |line| format!("  {line}\n"));
+    let error = error.map_or_else(String::new, |line| format!("  {}\n", one_line(line)));
     [
         titled("failures", &failures),
         odd(invoice),
@@ -256,6 +261,11 @@ fn titled(title: &str, lines: &str) -> String {
         "" => String::new(),
         lines => format!("\n{title}\n{lines}"),
     }
+}
+
+/// A text of the agent as a part of a line: no letter of it begins one, or acts otherwise.
+fn one_line(text: &str) -> String {
+    spelled(text, acts)
 }
 
 /// The most characters of a text that are shown.

@@ -1,4 +1,4 @@
-use std::sync::Mutex;
+use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::*;
 use crate::server::{Library, Script};
@@ -100,18 +100,32 @@ async fn a_command_whose_time_is_up_is_ended() {
 async fn a_stop_ends_the_command_and_its_children_even_those_that_do_not_listen() {
     let stop = Signal::new();
     let mut launch = shell("trap '' TERM; sleep 600 & echo $!; wait");
-    let (pressed, heard) = (stop.clone(), Arc::new(Mutex::new(String::new())));
-    let ear = Arc::clone(&heard);
-    launch.echo = Some(Arc::new(move |bytes| {
-        let said = String::from_utf8_lossy(bytes);
-        ear.lock().unwrap().push_str(&said);
-        pressed.stop("enough");
-    }));
-    let metered = run(&launch, config(), &stop).await.unwrap();
-    assert_eq!(metered.ran.end, CommandEnd::Stopped("enough".to_owned()));
-    let child = heard.lock().unwrap().trim().to_owned();
+    let (place, shown) = tokio::io::duplex(64);
+    launch.echo = Some(Echo::to(place));
+    let pressing = async {
+        let mut heard = String::new();
+        let read = BufReader::new(shown).read_line(&mut heard).await;
+        stop.stop("enough");
+        read.map(|_| heard)
+    };
+    let (metered, heard) = tokio::join!(run(&launch, config(), &stop), pressing);
+    let end = metered.unwrap().ran.end;
+    assert_eq!(end, CommandEnd::Stopped("enough".to_owned()));
+    let child = heard.unwrap().trim().to_owned();
     assert_ne!(child, "");
     assert!(goes(&child).await, "{child}");
+}
+
+#[tokio::test]
+async fn where_nobody_reads_what_is_shown_the_time_is_up_all_the_same_and_the_end_is_kept() {
+    let mut launch = shell("exec yes");
+    launch.bounds.time = Duration::from_millis(50);
+    let (place, unread) = tokio::io::duplex(64);
+    launch.echo = Some(Echo::to(place));
+    let ran = ran(&launch).await;
+    assert_eq!(ran.end, CommandEnd::TimedOut);
+    assert!(ran.stdout.text().starts_with("y\ny\n"));
+    drop(unread);
 }
 
 #[tokio::test]

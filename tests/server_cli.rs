@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
 
@@ -90,7 +92,7 @@ fn begun(addr: &str) -> TcpStream {
     let body = BODY.replacen('{', "{\"stream\":true,", 1);
     let length = body.len();
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n{body}"
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).expect("it reads");
     stream.read_exact(&mut [0]).expect("it answers");
@@ -106,6 +108,32 @@ fn what_is_cut_off_when_it_stops_has_its_line() {
     assert_eq!(code, Some(130), "{stderr}");
     let lines = stderr.matches("the client went away");
     assert_eq!(lines.count(), streams.len(), "{stderr}");
+}
+
+/// After so long, what was waited for does not come.
+const NEVER: Duration = Duration::from_secs(20);
+
+#[test]
+fn lines_that_nobody_reads_keep_neither_a_client_waiting_nor_the_end() {
+    let (mut child, _stdout, addr) = start(&["--scenario", "plan", "--verbose"]);
+    let names: Vec<_> = (0..200).map(|at| format!("\"{at:0>120}\":1,")).collect();
+    let body = BODY.replacen('{', &format!("{{{}", names.concat()), 1);
+    // A pipe holds 64 KiB, and each of these has a line of more than 24.
+    for _ in 0..40 {
+        assert!(ask(&addr, &body).starts_with("HTTP/1.1 200"));
+    }
+    let pid = child.id().to_string();
+    let asked = Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(asked.expect("kill runs").success());
+    let unread = child.stderr.take();
+    let (ended, end) = mpsc::channel();
+    std::thread::spawn(move || ended.send(child.wait()));
+    let Ok(status) = end.recv_timeout(NEVER) else {
+        let _ = Command::new("kill").args(["-KILL", &pid]).status();
+        panic!("it did not end");
+    };
+    assert_eq!(status.expect("it ends").code(), Some(130));
+    drop(unread);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn ask(addr: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(addr).expect("the server listens");
     let length = body.len();
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
          content-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).expect("it reads");
@@ -134,6 +134,29 @@ fn lines_that_nobody_reads_keep_neither_a_client_waiting_nor_the_end() {
     };
     assert_eq!(status.expect("it ends").code(), Some(130));
     drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
+fn idle_connections_make_room_where_the_system_has_no_file_left() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]);
+    command.arg(cargo_bin!("loopmeter"));
+    command.args(["serve", "--scenario", "plan", "--addr", "127.0.0.1:0"]);
+    command.env_remove("LOOPMETER_TOKEN");
+    let (child, _stdout, addr) = started(command);
+    let connect = || TcpStream::connect(&addr).expect("the server listens");
+    let silent: Vec<_> = (0..70).map(|_| connect()).collect();
+    let mut stream = connect();
+    stream.set_read_timeout(Some(NEVER)).expect("a limit");
+    let request = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut reply = String::new();
+    let read = stream.read_to_string(&mut reply);
+    end(child, "-TERM");
+    read.expect("it answers before the silent ones are given up");
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    drop(silent);
 }
 
 #[test]

@@ -73,7 +73,12 @@ impl Server {
                     Ok((stream, waiting)) => {
                         tasks.spawn(door.clone().admit(stream, waiting, closed.clone()));
                     }
-                    Err(_) => self.rest().await,
+                    Err(error) => {
+                        if is_want(&error) {
+                            door.connections.ask_one_to_leave();
+                        }
+                        self.rest().await;
+                    }
                 },
             }
             while tasks.try_join_next().is_some() {}
@@ -93,6 +98,16 @@ impl Server {
 
 /// A connection, as soon as there is room among those that wait for a place.
 async fn accept(
+/// Whether the system had no connection to give, for want of files or memory; else the one that
+/// came is gone again, which is nobody's fault.
+fn is_want(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    !matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionReset | Interrupted
+    )
+}
+
     listener: &TcpListener,
     lobby: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {

@@ -147,6 +147,34 @@ async fn bodies_that_together_are_too_large_are_put_off() {
 }
 
 #[tokio::test]
+#[tokio::test]
+async fn what_is_kept_of_a_request_is_short_however_long_its_names_are() {
+    let server = start(Config::default()).await;
+    let long = |at: usize, letter: &str| format!("{at}{}", letter.repeat(4_000));
+    let mut body = ask("scripted/plan");
+    for at in 0..300 {
+        body[long(at, "p")] = json!(1);
+    }
+    let calls: Vec<_> = (0..300)
+        .map(|at| json!({"id": long(at, "c"), "type": "function", "function": {"name": "f", "arguments": "{}"}}))
+        .collect();
+    let answers = (0..300).map(|at| {
+        let text = long(at, "t");
+        json!({"role": "tool", "tool_call_id": long(at, "u"), "content": text})
+    });
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.push(json!({"role": "assistant", "content": null, "tool_calls": calls}));
+    messages.extend(answers);
+    assert_eq!(server.chat(&body).await.status, Some(200));
+    let seen = server.stop().await;
+    let asked = seen[0].asked.as_ref().unwrap();
+    assert_eq!(asked.results.len(), 256);
+    let texts: usize = asked.results.iter().map(|result| result.text.len()).sum();
+    assert_eq!(texts, 64 << 10);
+    let told: usize = asked.oddities.iter().map(|odd| odd.to_string().len()).sum();
+    assert!(told < 128 << 10, "{told}");
+}
+
 async fn a_head_without_end_is_refused() {
     let server = impatient(|limits| limits.head_bytes = 8 << 10).await;
     let long = "x".repeat(64 << 10);

@@ -159,6 +159,44 @@ fn idle_connections_make_room_where_the_system_has_no_file_left() {
     drop(silent);
 }
 
+/// The most memory that a process has held, in KiB.
+#[cfg(target_os = "linux")]
+fn peak(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+    let status = status.expect("the process is there");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bodies_that_wait_for_their_reply_are_not_held() {
+    let (child, _stdout, addr) = start(&["--scenario", "plan"]);
+    let values = "[0],".repeat(200_000);
+    let body = BODY.replace("\"Hi?\"", &format!("\"Hi?\",\"x\":[{values}0]"));
+    let length = body.len();
+    let waiting: Vec<_> = (0..40)
+        .map(|run| {
+            let mut stream = TcpStream::connect(&addr).expect("the server listens");
+            let head = format!(
+                "POST /runs/{run}/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n\
+                 x-loopmeter-latency: 600s\r\ncontent-length: {length}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).expect("it reads");
+            stream.write_all(body.as_bytes()).expect("it reads");
+            stream
+        })
+        .collect();
+    // Large bodies are understood in the order in which they come.
+    assert!(ask(&addr, &body).starts_with("HTTP/1.1 200"));
+    let peak = peak(child.id());
+    end(child, "-TERM");
+    drop(waiting);
+    // Two bodies at once are held as values, of 40 MB each; all of them would be 1 GB and more.
+    assert!(peak < 512 << 10, "{peak} KiB");
+}
+
 #[test]
 fn wrong_usage_is_refused_with_what_to_do() {
     for (arguments, told) in [

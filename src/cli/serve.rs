@@ -63,6 +63,10 @@ A status can ask for a wait by `retry_after=` (seconds), `retry_after_ms=` or `r
 body to /v1 are counted together, and apart where each has a path /runs/ID/v1 of its own.
 One request can have its own, in the headers x-loopmeter-fault and x-loopmeter-latency.
 
+Without a token, only this machine is answered: a request has to name localhost, a name that ends in
+.localhost, a loopback address, or host.docker.internal or host.containers.internal, by which
+containers know it; others, and web pages from elsewhere, get 403. With one, any host will do.
+
 Stop it with Ctrl-C.";
 
 /// Serves until a signal ends it.
@@ -141,10 +145,6 @@ fn greeting(addr: SocketAddr, config: &Config) -> String {
     )
 }
 
-/// Writes a line for every exchange, until there can be no more of them.
-fn tell(mut news: Receiver<Arc<Exchange>>) {
-    loop {
-        match news.blocking_recv() {
 /// The lines of the exchanges, written on a thread of its own: where nobody reads them, nothing
 /// waits but that.
 struct Telling {
@@ -171,6 +171,10 @@ impl Telling {
     }
 }
 
+/// Writes a line for every exchange, until there can be no more of them.
+fn tell(mut news: Receiver<Arc<Exchange>>) {
+    loop {
+        match news.blocking_recv() {
             Ok(exchange) => output::note(one_line(&exchange.to_string())),
             Err(RecvError::Lagged(missed)) => {
                 output::note(format_args!("… {missed} exchanges not shown"));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HOST, HeaderMap};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HeaderMap};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -14,6 +14,7 @@ use super::body::{Record, Room, Watch};
 use super::config::{Config, Script};
 use super::connections::Busy;
 use super::exchange::{Asked, BodyHash, bytes_of};
+use super::host::Hosts;
 use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
 use super::memo::Memo;
@@ -74,6 +75,7 @@ impl Shared {
     pub(super) async fn answer(
         &self,
         request: hyper::Request<Incoming>,
+        hosts: Hosts,
         ending: &socket::Ending,
         busy: Busy,
     ) -> Result<Response, Reset> {
@@ -84,9 +86,9 @@ impl Shared {
             room: Room::new(),
         };
         let library = &self.config.library;
-        if head.headers.get_all(HOST).iter().nth(1).is_some() {
+        if let Err(refusal) = hosts.check(&head) {
             watch.record = Some(self.begin(None));
-            return Ok(refuse(two_hosts(), watch));
+            return Ok(refuse(refusal, watch));
         }
         let run = match route(&head.method, head.uri.path()) {
             Route::Health => return Ok(route::health(watch)),
@@ -155,11 +157,6 @@ fn refuse(refusal: Refusal, mut watch: Watch) -> Response {
         record.decided(refusal.outcome());
     }
     refusal.respond(watch)
-}
-
-fn two_hosts() -> Refusal {
-    let message = "more than one Host is named: send one (RFC 9112, section 3.2)";
-    Refusal::invalid(400, "invalid_host", message)
 }
 
 fn wrong_key() -> Refusal {

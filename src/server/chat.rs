@@ -19,7 +19,7 @@ use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
 use super::memo::Memo;
 use super::received::{Received, Recent};
-use super::route::{self, Refusal, Response, Route, route};
+use super::route::{self, MOST_MODEL, Refusal, Response, Route, route};
 use super::socket;
 use super::stream::Stream;
 use super::{FAULT_HEADER, LATENCY_HEADER, TurnIndex};
@@ -193,6 +193,9 @@ impl Asking<'_> {
         let (received, turn) = self.shared.received(bytes).await?;
         let library = &self.shared.config.library;
         let model = &received.incoming.model;
+        if model.len() > MOST_MODEL {
+            return Err(route::long_model());
+        }
         let script = library
             .script(model)
             .ok_or_else(|| route::unknown_model(model, library))?
@@ -225,9 +228,8 @@ impl Asking<'_> {
 
     /// The whole body, and its share of the room for bodies.
     async fn read(&self, body: Incoming) -> Result<(Bytes, Room), Refusal> {
-        if let Some(encoding) = self.headers.get(CONTENT_ENCODING)
-            && encoding != "identity"
-        {
+        let mut encodings = self.headers.get_all(CONTENT_ENCODING).iter();
+        if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
             let message = "the body is encoded: send it as plain JSON";
             return Err(Refusal::invalid(415, "unsupported_encoding", message));
         }
@@ -407,7 +409,7 @@ fn asked(understood: &Understood, seat: Seat, turn: u32) -> Asked {
         received, script, ..
     } = understood;
     Asked {
-        model: super::exchange::cut_text(&received.incoming.model),
+        model: received.incoming.model.clone(),
         scenario: script.name().to_owned(),
         delivery: received.incoming.delivery,
         body: received.body,

@@ -278,7 +278,7 @@ fn a_server_that_tells_all_that_it_sees_does_not_tell_its_token() {
     for key in ["wrong", TOKEN, ""] {
         let mut stream = TcpStream::connect(&addr).unwrap();
         let request = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
              authorization: Bearer {key}\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
 
@@ -39,7 +41,7 @@ fn ask(addr: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(addr).expect("the server listens");
     let length = body.len();
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
          content-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).expect("it reads");
@@ -90,7 +92,7 @@ fn begun(addr: &str) -> TcpStream {
     let body = BODY.replacen('{', "{\"stream\":true,", 1);
     let length = body.len();
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n{body}"
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).expect("it reads");
     stream.read_exact(&mut [0]).expect("it answers");
@@ -106,6 +108,93 @@ fn what_is_cut_off_when_it_stops_has_its_line() {
     assert_eq!(code, Some(130), "{stderr}");
     let lines = stderr.matches("the client went away");
     assert_eq!(lines.count(), streams.len(), "{stderr}");
+}
+
+/// After so long, what was waited for does not come.
+const NEVER: Duration = Duration::from_secs(20);
+
+#[test]
+fn lines_that_nobody_reads_keep_neither_a_client_waiting_nor_the_end() {
+    let (mut child, _stdout, addr) = start(&["--scenario", "plan", "--verbose"]);
+    let names: Vec<_> = (0..200).map(|at| format!("\"{at:0>120}\":1,")).collect();
+    let body = BODY.replacen('{', &format!("{{{}", names.concat()), 1);
+    // A pipe holds 64 KiB, and each of these has a line of more than 24.
+    for _ in 0..40 {
+        assert!(ask(&addr, &body).starts_with("HTTP/1.1 200"));
+    }
+    let pid = child.id().to_string();
+    let asked = Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(asked.expect("kill runs").success());
+    let unread = child.stderr.take();
+    let (ended, end) = mpsc::channel();
+    std::thread::spawn(move || ended.send(child.wait()));
+    let Ok(status) = end.recv_timeout(NEVER) else {
+        let _ = Command::new("kill").args(["-KILL", &pid]).status();
+        panic!("it did not end");
+    };
+    assert_eq!(status.expect("it ends").code(), Some(130));
+    drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
+fn idle_connections_make_room_where_the_system_has_no_file_left() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]);
+    command.arg(cargo_bin!("loopmeter"));
+    command.args(["serve", "--scenario", "plan", "--addr", "127.0.0.1:0"]);
+    command.env_remove("LOOPMETER_TOKEN");
+    let (child, _stdout, addr) = started(command);
+    let connect = || TcpStream::connect(&addr).expect("the server listens");
+    let silent: Vec<_> = (0..70).map(|_| connect()).collect();
+    let mut stream = connect();
+    stream.set_read_timeout(Some(NEVER)).expect("a limit");
+    let request = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut reply = String::new();
+    let read = stream.read_to_string(&mut reply);
+    end(child, "-TERM");
+    read.expect("it answers before the silent ones are given up");
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    drop(silent);
+}
+
+/// The most memory that a process has held, in KiB.
+#[cfg(target_os = "linux")]
+fn peak(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+    let status = status.expect("the process is there");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bodies_that_wait_for_their_reply_are_not_held() {
+    let (child, _stdout, addr) = start(&["--scenario", "plan"]);
+    let values = "[0],".repeat(200_000);
+    let body = BODY.replace("\"Hi?\"", &format!("\"Hi?\",\"x\":[{values}0]"));
+    let length = body.len();
+    let waiting: Vec<_> = (0..40)
+        .map(|run| {
+            let mut stream = TcpStream::connect(&addr).expect("the server listens");
+            let head = format!(
+                "POST /runs/{run}/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n\
+                 x-loopmeter-latency: 600s\r\ncontent-length: {length}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).expect("it reads");
+            stream.write_all(body.as_bytes()).expect("it reads");
+            stream
+        })
+        .collect();
+    // Large bodies are understood in the order in which they come.
+    assert!(ask(&addr, &body).starts_with("HTTP/1.1 200"));
+    let peak = peak(child.id());
+    end(child, "-TERM");
+    drop(waiting);
+    // Two bodies at once are held as values, of 40 MB each; all of them would be 1 GB and more.
+    assert!(peak < 512 << 10, "{peak} KiB");
 }
 
 #[test]

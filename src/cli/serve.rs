@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::environment;
 use super::exit::{Exit, Failure};
@@ -60,6 +63,10 @@ A status can ask for a wait by `retry_after=` (seconds), `retry_after_ms=` or `r
 body to /v1 are counted together, and apart where each has a path /runs/ID/v1 of its own.
 One request can have its own, in the headers x-loopmeter-fault and x-loopmeter-latency.
 
+Without a token, only this machine is answered: a request has to name localhost, a name that ends in
+.localhost, a loopback address, or host.docker.internal or host.containers.internal, by which
+containers know it; others, and web pages from elsewhere, get 403. With one, any host will do.
+
 Stop it with Ctrl-C.";
 
 /// Serves until a signal ends it.
@@ -96,9 +103,7 @@ async fn serve(args: &ServeArgs, config: Config) -> Result<Exit, Failure> {
     let addr = listener.local_addr().map_err(no_listener)?;
     let greeting = greeting(addr, &config);
     let server = Server::new(config);
-    let telling = args
-        .verbose
-        .then(|| tokio::spawn(tell(server.log().subscribe())));
+    let telling = args.verbose.then(|| Telling::of(server.log().subscribe()));
     output::line(greeting)?;
     server
         .serve(listener, async {
@@ -107,7 +112,7 @@ async fn serve(args: &ServeArgs, config: Config) -> Result<Exit, Failure> {
         .await;
     // The server and its log are gone, so that this ends with the last line.
     if let Some(telling) = telling {
-        let _ = telling.await;
+        telling.end().await;
     }
     Ok(Exit::Stopped)
 }
@@ -140,10 +145,36 @@ fn greeting(addr: SocketAddr, config: &Config) -> String {
     )
 }
 
+/// The lines of the exchanges, written on a thread of its own: where nobody reads them, nothing
+/// waits but that.
+struct Telling {
+    last: oneshot::Receiver<()>,
+}
+
+/// How long the last lines may take when everything else is over.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+impl Telling {
+    fn of(news: Receiver<Arc<Exchange>>) -> Self {
+        let (done, last) = oneshot::channel();
+        std::thread::spawn(move || {
+            tell(news);
+            // Nobody waits any more where it took too long.
+            let _ = done.send(());
+        });
+        Self { last }
+    }
+
+    /// Waits for the last line, but not for a reader that does not come.
+    async fn end(self) {
+        let _ = timeout(LAST_LINES, self.last).await;
+    }
+}
+
 /// Writes a line for every exchange, until there can be no more of them.
-async fn tell(mut news: Receiver<Arc<Exchange>>) {
+fn tell(mut news: Receiver<Arc<Exchange>>) {
     loop {
-        match news.recv().await {
+        match news.blocking_recv() {
             Ok(exchange) => output::note(one_line(&exchange.to_string())),
             Err(RecvError::Lagged(missed)) => {
                 output::note(format_args!("… {missed} exchanges not shown"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::body::{Record, ReplyBody, Step, Watch, break_off};
 use super::config::Script;
-use super::exchange::{Outcome, cut_said};
+use super::exchange::{Outcome, cut_name, cut_said};
 use super::memo::Memo;
 use super::oddity::Oddity;
 use super::received::Received;
@@ -86,7 +86,9 @@ fn of_any(reply: AnyReply, received: &Received, oddities: &mut Vec<Oddity>) -> A
         oddities.push(Oddity::NoTools);
     }
     let unsure = reply.unsure.into_iter();
-    oddities.extend(unsure.map(|tool| Oddity::NoValidArguments { tool }));
+    oddities.extend(unsure.map(|tool| Oddity::NoValidArguments {
+        tool: cut_name(&tool),
+    }));
     let mut said = reply.said;
     if received.incoming.parallel == Parallel::Forbidden {
         said.tool_calls.truncate(1);

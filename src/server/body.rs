@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
 use super::connections::Busy;
@@ -36,7 +37,12 @@ type Steps = Peekable<Box<dyn Iterator<Item = Step> + Send>>;
 pub(super) struct Watch {
     pub(super) record: Option<Record>,
     pub(super) busy: Option<Busy>,
+    /// Held for as long as the reply is, where that is large.
+    pub(super) room: Room,
 }
+
+/// A share of the room for bodies.
+pub(super) type Room = Vec<OwnedSemaphorePermit>;
 
 /// A body that plays steps.
 pub(super) struct ReplyBody {

@@ -5,20 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HOST, HeaderMap};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, EXPECT, HeaderMap};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::answer::{self, Answered};
-use super::body::{Record, Watch};
+use super::body::{Record, Room, Watch};
 use super::config::{Config, Script};
 use super::connections::Busy;
-use super::exchange::{Asked, BodyHash};
+use super::exchange::{Asked, BodyHash, bytes_of};
+use super::host::Hosts;
 use super::ledger::{self, Ledger, PathCount, Seat};
 use super::log::Log;
 use super::memo::Memo;
 use super::received::{Received, Recent};
-use super::route::{self, Refusal, Response, Route, route};
+use super::route::{self, MOST_MODEL, Refusal, Response, Route, route};
 use super::socket;
 use super::stream::Stream;
 use super::{FAULT_HEADER, LATENCY_HEADER, TurnIndex};
@@ -36,16 +37,17 @@ pub(super) struct Shared {
     ledger: Ledger,
     exchanges: AtomicU64,
     /// Bytes of bodies that may still be read, in KiB.
-    bodies: Semaphore,
-    /// Large bodies are understood on threads of their own, so many at once.
-    large: Semaphore,
+    bodies: Arc<Semaphore>,
+    /// Large bodies are understood on threads of their own and held as values, which take many
+    /// times their bytes, so many at once.
+    large: Arc<Semaphore>,
 }
 
 /// From this size on, a body is understood on a thread of its own, in bytes.
 const LARGE: usize = 64 << 10;
 /// A body so many times as large as the largest one is not waited for.
 const HOPELESS: usize = 16;
-/// How many large bodies are understood at once.
+/// How many large bodies are understood, and held as values, at once.
 const MOST_LARGE: usize = 2;
 
 /// The connection is to be reset.
@@ -64,8 +66,8 @@ impl Shared {
             recent: Arc::default(),
             ledger: Ledger::default(),
             exchanges: AtomicU64::new(0),
-            bodies: Semaphore::new(bodies),
-            large: Semaphore::new(MOST_LARGE),
+            bodies: Arc::new(Semaphore::new(bodies)),
+            large: Arc::new(Semaphore::new(MOST_LARGE)),
         }
     }
 
@@ -73,6 +75,7 @@ impl Shared {
     pub(super) async fn answer(
         &self,
         request: hyper::Request<Incoming>,
+        hosts: Hosts,
         ending: &socket::Ending,
         busy: Busy,
     ) -> Result<Response, Reset> {
@@ -80,11 +83,12 @@ impl Shared {
         let mut watch = Watch {
             record: None,
             busy: Some(busy),
+            room: Room::new(),
         };
         let library = &self.config.library;
-        if head.headers.get_all(HOST).iter().nth(1).is_some() {
+        if let Err(refusal) = hosts.check(&head) {
             watch.record = Some(self.begin(None));
-            return Ok(refuse(two_hosts(), watch));
+            return Ok(refuse(refusal, watch));
         }
         let run = match route(&head.method, head.uri.path()) {
             Route::Health => return Ok(route::health(watch)),
@@ -133,15 +137,18 @@ impl Shared {
         shown.is_some_and(|(_, shown)| key.is(shown))
     }
 
-    async fn received(&self, body: Bytes) -> Result<Arc<Received>, Refusal> {
+    async fn received(&self, body: Bytes) -> Result<(Arc<Received>, Turn), Refusal> {
         if body.len() < LARGE {
-            return Ok(self.recent.read(&body, &self.memo)?);
+            return Ok((self.recent.read(&body, &self.memo)?, None));
         }
-        let _turn = self.large.acquire().await;
+        let turn = Arc::clone(&self.large).acquire_owned().await.ok();
         let (memo, recent) = (Arc::clone(&self.memo), Arc::clone(&self.recent));
-        let read = tokio::task::spawn_blocking(move || recent.read(&body, &memo)).await;
+        // A client that goes away meanwhile does not end the work, so the work has the turn.
+        let read = move || (recent.read(&body, &memo), turn);
+        let read = tokio::task::spawn_blocking(read).await;
         let lost = |_| Refusal::new(500, "server_error", "server_error", "the body was lost");
-        Ok(read.map_err(lost)??)
+        let (received, turn) = read.map_err(lost)?;
+        Ok((received?, turn))
     }
 }
 
@@ -150,11 +157,6 @@ fn refuse(refusal: Refusal, mut watch: Watch) -> Response {
         record.decided(refusal.outcome());
     }
     refusal.respond(watch)
-}
-
-fn two_hosts() -> Refusal {
-    let message = "more than one Host is named: send one (RFC 9112, section 3.2)";
-    Refusal::invalid(400, "invalid_host", message)
 }
 
 fn wrong_key() -> Refusal {
@@ -169,9 +171,14 @@ struct Asking<'a> {
     run: Option<&'a str>,
 }
 
-/// A request that can be answered.
+/// The right to hold a large body as values; small ones need none.
+type Turn = Option<OwnedSemaphorePermit>;
+
+/// A request that can be answered. While a reply waits for its time, none of this is held.
 struct Understood {
     received: Arc<Received>,
+    room: Room,
+    _turn: Turn,
     script: Script,
     /// The latency and the fault of this request alone.
     pace: Option<Pace>,
@@ -182,16 +189,21 @@ impl Asking<'_> {
     async fn understand(&self, body: Incoming) -> Result<Understood, Refusal> {
         let pace = self.spec(LATENCY_HEADER)?;
         let fault = self.spec(FAULT_HEADER)?;
-        let (bytes, _room) = self.read(body).await?;
-        let received = self.shared.received(bytes).await?;
+        let (bytes, room) = self.read(body).await?;
+        let (received, turn) = self.shared.received(bytes).await?;
         let library = &self.shared.config.library;
         let model = &received.incoming.model;
+        if model.len() > MOST_MODEL {
+            return Err(route::long_model());
+        }
         let script = library
             .script(model)
             .ok_or_else(|| route::unknown_model(model, library))?
             .clone();
         Ok(Understood {
             received,
+            room,
+            _turn: turn,
             script,
             pace,
             fault,
@@ -215,10 +227,9 @@ impl Asking<'_> {
     }
 
     /// The whole body, and its share of the room for bodies.
-    async fn read(&self, body: Incoming) -> Result<(Bytes, Vec<SemaphorePermit<'_>>), Refusal> {
-        if let Some(encoding) = self.headers.get(CONTENT_ENCODING)
-            && encoding != "identity"
-        {
+    async fn read(&self, body: Incoming) -> Result<(Bytes, Room), Refusal> {
+        let mut encodings = self.headers.get_all(CONTENT_ENCODING).iter();
+        if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
             let message = "the body is encoded: send it as plain JSON";
             return Err(Refusal::invalid(415, "unsupported_encoding", message));
         }
@@ -242,10 +253,7 @@ impl Asking<'_> {
 
     /// Reads a body. One that is too large is read to its end and forgotten, because many clients
     /// look for an answer only after that.
-    async fn gather(
-        &self,
-        mut body: Incoming,
-    ) -> Result<(Bytes, Vec<SemaphorePermit<'_>>), Refusal> {
+    async fn gather(&self, mut body: Incoming) -> Result<(Bytes, Room), Refusal> {
         let most = self.shared.config.limits.body_bytes;
         let (mut bytes, mut room) = (Vec::new(), Vec::new());
         let mut refusal = None;
@@ -258,7 +266,7 @@ impl Asking<'_> {
                 continue;
             }
             let kib = u32::try_from(data.len().div_ceil(1 << 10)).unwrap_or(u32::MAX);
-            match self.shared.bodies.try_acquire_many(kib) {
+            match Arc::clone(&self.shared.bodies).try_acquire_many_owned(kib) {
                 _ if bytes.len() + data.len() > most => refusal = Some(oversize(most)),
                 Ok(share) => room.push(share),
                 Err(_) => refusal = Some(overloaded()),
@@ -269,15 +277,38 @@ impl Asking<'_> {
                 bytes.extend_from_slice(&data);
             }
         }
+        // What was grown beyond need has no room of its own.
+        bytes.shrink_to_fit();
         refusal.map_or_else(|| Ok((bytes.into(), room)), Err)
     }
 
+    /// Replies when it is time to. What was asked is gone by then: what waits is the reply alone.
     async fn reply(
+        &self,
+        understood: Understood,
+        watch: Watch,
+        ending: &socket::Ending,
+    ) -> Result<Response, Reset> {
+        let (answered, fault) = self.decide(understood, watch, ending)?;
+        let Stream {
+            delivery, timing, ..
+        } = answered.stream;
+        if !delivery.is_streamed() && fault.is_none_or(|fault| fault.kind.status().is_none()) {
+            self.wait(timing.first + timing.writing).await;
+        }
+        Ok(match fault {
+            None => answered.whole(),
+            Some(fault) => answered.fault(fault),
+        })
+    }
+
+    /// What a request is answered with, or the fault that it meets instead.
+    fn decide(
         &self,
         understood: Understood,
         mut watch: Watch,
         ending: &socket::Ending,
-    ) -> Result<Response, Reset> {
+    ) -> Result<(Answered, Option<Fault>), Reset> {
         let Understood {
             received, script, ..
         } = &understood;
@@ -314,25 +345,23 @@ impl Asking<'_> {
             request: attempt_number(received.body, attempt),
         };
         let timing = answer::timing(self.pace(&understood), draw, reply.usage.completion_tokens);
-        let delivery = received.incoming.delivery;
+        let stream = Stream {
+            id: format!("chatcmpl-{}", received.body),
+            model: received.incoming.model.clone(),
+            delivery: received.incoming.delivery,
+            timing,
+        };
+        // A reply that is made of a large request's tools may be as large.
+        if reply.message.as_ref().map_or(0, bytes_of) >= LARGE {
+            watch.room = understood.room;
+        }
         let answered = Answered {
-            stream: Stream {
-                id: format!("chatcmpl-{}", received.body),
-                model: received.incoming.model.clone(),
-                delivery,
-                timing,
-            },
+            stream,
             reply,
             watch,
             limits: self.shared.config.limits,
         };
-        if !delivery.is_streamed() && fault.is_none_or(|fault| fault.kind.status().is_none()) {
-            self.wait(timing.first + timing.writing).await;
-        }
-        Ok(match fault {
-            None => answered.whole(),
-            Some(fault) => answered.fault(fault),
-        })
+        Ok((answered, fault))
     }
 
     /// Waits in real time; a client that goes away ends the wait with the request.
@@ -380,7 +409,7 @@ fn asked(understood: &Understood, seat: Seat, turn: u32) -> Asked {
         received, script, ..
     } = understood;
     Asked {
-        model: super::exchange::cut_text(&received.incoming.model),
+        model: received.incoming.model.clone(),
         scenario: script.name().to_owned(),
         delivery: received.incoming.delivery,
         body: received.body,

@@ -82,6 +82,12 @@ impl Connections {
         place.rest();
         Ok(place)
     }
+
+    /// Asks the connection that was idle longest to leave, unless one is about to: the system has
+    /// no room for a new one.
+    pub(super) fn ask_one_to_leave(&self) {
+        drop(Waiting::among(&self.crowd));
+    }
 }
 
 /// Somebody who waits for room; whoever was idle longest was asked to make it.
@@ -200,6 +206,23 @@ mod tests {
                     .await
                     .is_err()
             );
+        });
+    }
+
+    #[test]
+    fn one_is_asked_to_leave_for_the_system_and_the_next_when_it_is_gone() {
+        run(async {
+            let connections = Connections::at_most(3);
+            let first = connections.enter(NEVER).await.unwrap();
+            let second = connections.enter(NEVER).await.unwrap();
+            let is_asked = |place: &Place| place.leave.asked.load(Ordering::Relaxed);
+            connections.ask_one_to_leave();
+            connections.ask_one_to_leave();
+            assert!(is_asked(&first) && !is_asked(&second));
+            first.asked_to_leave().await;
+            drop(first);
+            connections.ask_one_to_leave();
+            assert!(is_asked(&second));
         });
     }
 

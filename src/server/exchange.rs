@@ -92,7 +92,7 @@ pub struct SeenResult {
     pub channel: Channel,
     /// The id of the call that it answers.
     pub call_id: Option<String>,
-    /// The text, cut.
+    /// The text, cut to 4 KiB, and to 64 KiB together with its siblings.
     pub text: String,
 }
 
@@ -154,17 +154,12 @@ impl Exchange {
     /// About how many bytes it holds.
     pub(super) fn weight(&self) -> usize {
         let asked = self.asked.as_ref().map_or(0, |asked| {
-            let results = asked.results.iter().map(|result| result.text.len() + 64);
-            asked.model.len() + results.sum::<usize>() + asked.oddities.len() * 128
+            let oddities = asked.oddities.iter().map(Oddity::weight);
+            let results = asked.results.iter().map(SeenResult::weight);
+            asked.model.len() + results.sum::<usize>() + oddities.sum::<usize>()
         });
         let outcome = match &self.outcome {
-            Outcome::Replied { said, .. } => {
-                let calls = said
-                    .tool_calls
-                    .iter()
-                    .map(|call| call.arguments.len() + 128);
-                said.content.as_ref().map_or(0, String::len) + calls.sum::<usize>()
-            }
+            Outcome::Replied { said, .. } => bytes_of(said) + said.tool_calls.len() * OF_TEXTS,
             Outcome::Refused { why, .. } => why.len(),
             Outcome::Faulted { .. } | Outcome::Aborted => 0,
         };
@@ -172,15 +167,52 @@ impl Exchange {
     }
 }
 
+/// About how many bytes a few texts take beside their letters.
+pub(super) const OF_TEXTS: usize = 128;
+
+impl SeenResult {
+    fn weight(&self) -> usize {
+        self.call_id.as_ref().map_or(0, String::len) + self.text.len() + OF_TEXTS
+    }
+}
+
+/// The letters of what the model said, in bytes.
+pub(super) fn bytes_of(said: &Said) -> usize {
+    let calls = said.tool_calls.iter();
+    let calls = calls.map(|call| call.id.len() + call.name.len() + call.arguments.len());
+    said.content.as_ref().map_or(0, String::len) + calls.sum::<usize>()
+}
+
 /// The longest text that is kept, in bytes.
 const MOST_TEXT: usize = 4_096;
+/// What the texts of one exchange's results, or of its calls, take together at most, in bytes.
+const MOST_TEXTS: usize = 64 << 10;
 /// The most parallel calls, results or names that are kept of one exchange.
 pub(super) const MOST_LISTED: usize = 256;
 
 /// The beginning of a text, for keeping.
 pub(super) fn cut_text(text: &str) -> String {
-    let ends = (0..=MOST_TEXT.min(text.len())).rev();
-    let end = ends.into_iter().find(|end| text.is_char_boundary(*end));
+    cut(text, MOST_TEXT)
+}
+
+/// The beginning of one of so many texts, which share the room for them.
+pub(super) fn cut_one_of(texts: usize, text: &str) -> String {
+    let share = MOST_TEXTS / texts.clamp(1, MOST_LISTED);
+    cut(text, share.min(MOST_TEXT))
+}
+
+/// The longest name or id that is kept, in bytes.
+const MOST_NAME: usize = 128;
+
+/// The beginning of a name or an id, for telling.
+pub(super) fn cut_name(name: &str) -> String {
+    cut(name, MOST_NAME)
+}
+
+/// The beginning of a text, of so many bytes at most.
+fn cut(text: &str, most: usize) -> String {
+    let mut ends = (0..=most.min(text.len())).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end));
     text[..end.unwrap_or(0)].to_owned()
 }
 
@@ -191,9 +223,9 @@ pub(super) fn cut_said(said: &Said) -> Said {
         content: said.content.as_deref().map(cut_text),
         tool_calls: calls
             .map(|call| ToolCall {
-                id: cut_text(&call.id),
-                name: cut_text(&call.name),
-                arguments: cut_text(&call.arguments),
+                id: cut_name(&call.id),
+                name: cut_name(&call.name),
+                arguments: cut_one_of(said.tool_calls.len(), &call.arguments),
             })
             .collect(),
     }

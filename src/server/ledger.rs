@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::exchange::{BodyHash, Channel, MOST_LISTED, SeenResult, cut_text};
+use super::exchange::{BodyHash, Channel, MOST_LISTED, SeenResult, cut_name, cut_one_of, cut_text};
 use super::memo::hash;
 use super::oddity::Oddity;
 use super::received::Received;
@@ -185,13 +185,13 @@ impl Run {
         let unknown = &received.incoming.unknown;
         if !unknown.is_empty() {
             let names = unknown.iter().take(MOST_LISTED);
-            let names = names.map(|name| cut_text(name)).collect();
+            let names = names.map(|name| cut_name(name)).collect();
             oddities.push(Oddity::UnknownParameters { names });
         }
         let media = received.incoming.media();
         if !media.is_empty() {
             let kinds = media.into_iter().take(MOST_LISTED);
-            let kinds = kinds.map(cut_text).collect();
+            let kinds = kinds.map(cut_name).collect();
             oddities.push(Oddity::MediaCountedAsText { kinds });
         }
         oddities.truncate(MOST_LISTED);
@@ -344,7 +344,7 @@ impl<'a> View<'a> {
             match (received.role, received.tool_call_id) {
                 (Role::Tool, None) => oddities.push(Oddity::ResultWithoutId { message }),
                 (Role::Tool, Some(id)) if !made.contains(id) => {
-                    oddities.push(Oddity::ResultOfUnknownCall { id: cut_text(id) });
+                    oddities.push(Oddity::ResultOfUnknownCall { id: cut_name(id) });
                 }
                 _ => {}
             }
@@ -353,7 +353,7 @@ impl<'a> View<'a> {
                 .iter()
                 .filter(|call| !answered.contains(call.id));
             oddities.extend(open.map(|call| Oddity::CallWithoutResult {
-                id: cut_text(call.id),
+                id: cut_name(call.id),
             }));
         }
     }
@@ -375,7 +375,7 @@ impl<'a> View<'a> {
         let mut later = self.new_messages().filter(|(at, _)| *at >= self.opening);
         let spoke = self.added.is_some() || later.any(|(_, message)| message.role == Role::User);
         if !ids.is_empty() && answers.is_empty() && spoke {
-            let ids = ids.clone();
+            let ids = ids.iter().map(|id| cut_name(id)).collect();
             oddities.push(Oddity::ResultsAsUserText { ids });
         }
         let in_order = answers
@@ -383,23 +383,25 @@ impl<'a> View<'a> {
             .map(|answer| ids.iter().position(|id| id == answer))
             .is_sorted();
         if !in_order {
-            let ids = answers.iter().map(|&id| id.to_owned()).collect();
+            let ids = answers.iter().take(MOST_LISTED);
+            let ids = ids.map(|id| cut_name(id)).collect();
             oddities.push(Oddity::ResultsOutOfOrder { ids });
         }
     }
 
     /// Results, and text of the user once the conversation has begun, among the new messages.
     fn results(&self) -> Vec<SeenResult> {
-        let seen = self.new_messages().filter_map(|(at, message)| {
-            let channel = match message.role {
-                Role::Tool => Channel::Tool,
-                Role::User if at >= self.opening => Channel::User,
-                _ => return None,
-            };
+        let channel = |(at, message): &(usize, &ReceivedMessage<'a>)| match message.role {
+            Role::Tool => Some(Channel::Tool),
+            Role::User if *at >= self.opening => Some(Channel::User),
+            _ => None,
+        };
+        let count = self.new_messages().filter_map(|one| channel(&one)).count();
+        let seen = self.new_messages().filter_map(|one| {
             Some(SeenResult {
-                channel,
-                call_id: message.tool_call_id.map(cut_text),
-                text: cut_text(message.text.as_deref().unwrap_or_default()),
+                channel: channel(&one)?,
+                call_id: one.1.tool_call_id.map(cut_name),
+                text: cut_one_of(count, one.1.text.as_deref().unwrap_or_default()),
             })
         });
         let added = self.added.iter().cloned();

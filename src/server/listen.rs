@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use super::chat::Shared;
 use super::config::Config;
 use super::connections::{Busy, Connections, Full, Place};
+use super::host::Hosts;
 use super::log::Log;
 use super::socket::{Ending, Socket};
 use super::turned_away::Doorkeeper;
@@ -60,6 +61,7 @@ impl Server {
         let door = Door {
             shared: Arc::clone(&self.shared),
             connections: Connections::at_most(limits.connections),
+            hosts: Hosts::of(listener.local_addr().ok(), self.shared.config.key.as_ref()),
             keeper: Doorkeeper::default(),
         };
         let lobby = Arc::new(Semaphore::new(MOST_WAITING));
@@ -73,7 +75,12 @@ impl Server {
                     Ok((stream, waiting)) => {
                         tasks.spawn(door.clone().admit(stream, waiting, closed.clone()));
                     }
-                    Err(_) => self.rest().await,
+                    Err(error) => {
+                        if is_want(&error) {
+                            door.connections.ask_one_to_leave();
+                        }
+                        self.rest().await;
+                    }
                 },
             }
             while tasks.try_join_next().is_some() {}
@@ -89,6 +96,16 @@ impl Server {
     async fn rest(&self) {
         let _ = self.shared.clock.sleep(AFTER_REFUSAL, &Signal::new()).await;
     }
+}
+
+/// Whether the system had no connection to give, for want of files or memory; else the one that
+/// came is gone again, which is nobody's fault.
+fn is_want(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    !matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionReset | Interrupted
+    )
 }
 
 /// A connection, as soon as there is room among those that wait for a place.
@@ -109,6 +126,7 @@ async fn accept(
 struct Door {
     shared: Arc<Shared>,
     connections: Connections,
+    hosts: Hosts,
     keeper: Doorkeeper,
 }
 
@@ -127,6 +145,7 @@ impl Door {
                 let connection = Connection {
                     shared: self.shared,
                     place,
+                    hosts: self.hosts,
                     closed,
                 };
                 connection.serve(stream).await;
@@ -140,19 +159,20 @@ impl Door {
 struct Connection {
     shared: Arc<Shared>,
     place: Arc<Place>,
+    hosts: Hosts,
     closed: watch::Receiver<()>,
 }
 
 impl Connection {
     async fn serve(mut self, stream: TcpStream) {
-        let limits = self.shared.config.limits;
+        let (limits, hosts) = (self.shared.config.limits, self.hosts);
         let ending = Arc::new(Ending::default());
         let socket = Socket::new(stream, Arc::clone(&ending), limits.write_time);
         let service = service_fn(|request| {
             let shared = Arc::clone(&self.shared);
             let ending = Arc::clone(&ending);
             let busy = Busy::new(Arc::clone(&self.place));
-            async move { shared.answer(request, &ending, busy).await }
+            async move { shared.answer(request, hosts, &ending, busy).await }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

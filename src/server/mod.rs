@@ -13,6 +13,7 @@ mod chat;
 mod config;
 mod connections;
 mod exchange;
+mod host;
 mod key;
 mod ledger;
 mod listen;

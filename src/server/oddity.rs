@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Turns;
+use super::exchange::OF_TEXTS;
 
 /// Something odd about a request. None of it is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +70,26 @@ pub enum Oddity {
 }
 
 impl Oddity {
+    /// About how many bytes it holds.
+    pub(super) fn weight(&self) -> usize {
+        let names = match self {
+            Self::ResultsAsUserText { ids } | Self::ResultsOutOfOrder { ids } => ids,
+            Self::UnknownParameters { names } => names,
+            Self::MediaCountedAsText { kinds } => kinds,
+            Self::ResultOfUnknownCall { id: name }
+            | Self::CallWithoutResult { id: name }
+            | Self::UndeclaredTool { name }
+            | Self::NoValidArguments { tool: name } => return name.len() + OF_TEXTS,
+            Self::TurnsDisagree(_)
+            | Self::AssistantTurnDropped { .. }
+            | Self::ResultWithoutId { .. }
+            | Self::HistoryRewritten { .. }
+            | Self::NoTools => return OF_TEXTS,
+        };
+        let names = names.iter().map(|name| name.len() + OF_TEXTS);
+        names.sum::<usize>() + OF_TEXTS
+    }
+
     /// What kind of oddity it is, in one word.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {

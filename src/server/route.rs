@@ -29,6 +29,9 @@ pub(super) enum Route {
 /// The longest id of a run.
 const MOST_RUN_ID: usize = 128;
 
+/// The longest name of a model, in bytes: it comes back in the reply, and in every piece of one.
+pub(super) const MOST_MODEL: usize = 256;
+
 /// Where a request of this method and path goes.
 pub(super) fn route(method: &Method, path: &str) -> Route {
     let (run, rest) = match path.strip_prefix("/runs/") {
@@ -155,6 +158,12 @@ pub(super) fn unknown_model(model: &str, library: &Library) -> Refusal {
     Refusal::invalid(404, "model_not_found", &message).with_param("model")
 }
 
+/// No model has a name of such a length.
+pub(super) fn long_model() -> Refusal {
+    let message = format!("the model's name is too long: {MOST_MODEL} bytes at most");
+    Refusal::invalid(400, "invalid_value", &message).with_param("model")
+}
+
 pub(super) fn models(library: &Library, watch: Watch) -> Response {
     let data = library.models().into_iter().map(described).collect();
     let list = ModelList {
@@ -166,6 +175,7 @@ pub(super) fn models(library: &Library, watch: Watch) -> Response {
 
 pub(super) fn model(name: &str, library: &Library, watch: Watch) -> Response {
     match library.script(name) {
+        _ if name.len() > MOST_MODEL => long_model().respond(watch),
         Some(_) => respond(200, JSON, to_json(&described(name.to_owned())), watch),
         None => unknown_model(name, library).respond(watch),
     }

@@ -109,7 +109,7 @@ impl<'a> Sent<'a> {
         let headers = headers.concat();
         let length = body.len();
         format!(
-            "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
              content-length: {length}\r\n{headers}\r\n{body}"
         )
         .into_bytes()

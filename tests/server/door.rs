@@ -22,7 +22,7 @@ async fn stalled(server: &Running, count: usize) -> Vec<TcpStream> {
     let body = ask("scripted/plan").to_string();
     let length = body.len();
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\nx-loopmeter-latency: 60s\r\n\
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-loopmeter-latency: 60s\r\n\
          content-length: {length}\r\n\r\n{body}"
     );
     let mut streams = Vec::new();
@@ -89,8 +89,8 @@ async fn a_connection_speaks_one_request_at_a_time_and_no_other_protocol() {
     assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
 
     let mut pipelined = server.connect().await;
-    let one = "GET /health HTTP/1.1\r\nhost: t\r\n\r\n";
-    let last = "GET /health HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n";
+    let one = "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let last = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     let many = one.repeat(99) + last;
     pipelined.write_all(many.as_bytes()).await.unwrap();
     let mut said = String::new();
@@ -102,7 +102,8 @@ async fn a_connection_speaks_one_request_at_a_time_and_no_other_protocol() {
 async fn a_body_that_drips_is_given_up_however_often_a_byte_comes() {
     let server = limited(|limits| limits.body_time = Duration::from_millis(60)).await;
     let mut stream = server.connect().await;
-    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: 900000\r\n\r\n";
+    let head =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900000\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
     // Until the server hangs up; a write to a closed connection fails.
     while stream.write_all(b" ").await.is_ok() {

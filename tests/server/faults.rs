@@ -125,6 +125,51 @@ async fn a_request_to_two_hosts_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_encoded_by_any_of_its_headers_is_refused() {
+    let server = start(Config::default()).await;
+    let body = ask("scripted/plan").to_string();
+    let (plain, gzip) = (
+        ("content-encoding", "Identity"),
+        ("content-encoding", "gzip"),
+    );
+    for (headers, status) in [
+        ([plain, gzip], 415),
+        ([gzip, plain], 415),
+        ([plain, plain], 200),
+    ] {
+        let sent = Sent {
+            headers: &headers,
+            ..Sent::chat(&body)
+        };
+        assert_eq!(server.send(sent).await.status, Some(status), "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_with_an_endless_name_is_refused_and_the_name_is_not_repeated() {
+    let plan = Scenario::builtin("plan").unwrap();
+    let only = Library::Only(Script::Written(std::sync::Arc::new(plan)));
+    for library in [Library::default(), only] {
+        let server = start(Config {
+            library,
+            ..Config::default()
+        })
+        .await;
+        let fits = server.chat(&ask(&"m".repeat(256))).await;
+        assert_ne!(fits.status, Some(400));
+        let long = "m".repeat(10_000);
+        let streamed = with(ask(&long), "stream", json!(true)).to_string();
+        let path = format!("/v1/models/{long}");
+        for sent in [Sent::chat(&streamed), Sent::get(&path)] {
+            let got = server.send(sent).await;
+            assert_eq!(got.status, Some(400));
+            assert_eq!(got.error().param.as_deref(), Some("model"));
+            assert!(got.body.len() < 1_000, "{}", got.body);
+        }
+    }
+}
+
+#[tokio::test]
 async fn each_status_can_be_had_with_each_way_to_say_when_to_retry() {
     let server = start(Config::default()).await;
     let body = ask("scripted/plan");

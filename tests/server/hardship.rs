@@ -37,7 +37,8 @@ async fn until_closed(mut stream: TcpStream) -> String {
 async fn a_body_that_comes_too_slowly_is_given_up() {
     let server = impatient(|limits| limits.body_time = SOON).await;
     let mut slow = server.connect().await;
-    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: 900\r\n\r\n{";
+    let head =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n{";
     slow.write_all(head.as_bytes()).await.unwrap();
     answers(&server).await;
     let got = Got::read(slow).await;
@@ -51,7 +52,7 @@ async fn a_body_that_is_announced_too_large_is_refused_without_being_waited_for(
     for length in ["99999999999", "40000000"] {
         let mut silent = server.connect().await;
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n"
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n"
         );
         silent.write_all(head.as_bytes()).await.unwrap();
         let got = Got::read(silent).await;
@@ -66,7 +67,7 @@ async fn a_head_that_comes_too_slowly_and_an_idle_connection_are_closed() {
     slow.write_all(b"POST /v1/chat").await.unwrap();
     let idle = server.connect().await;
     let mut used = server.connect().await;
-    used.write_all(b"GET /health HTTP/1.1\r\nhost: t\r\n\r\n")
+    used.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .await
         .unwrap();
     answers(&server).await;
@@ -92,7 +93,7 @@ async fn a_client_that_never_reads_is_given_up() {
     let body = with(ask("scripted/long"), "stream", json!(true)).to_string();
     let length = body.len();
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n{body}"
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     deaf.write_all(request.as_bytes()).await.unwrap();
     let exchange = news.recv().await.unwrap();
@@ -114,7 +115,7 @@ async fn idle_connections_make_room_for_new_ones() {
     // The last to come are those that are still there.
     let mut last = idle.pop().unwrap();
     drop(idle);
-    last.write_all(b"GET /health HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n")
+    last.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         .await
         .unwrap();
     until_closed(last).await;
@@ -144,6 +145,34 @@ async fn bodies_that_together_are_too_large_are_put_off() {
     assert_eq!(got.status, Some(503));
     assert_eq!(got.headers["retry-after"], "1");
     answers(&server).await;
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_request_is_short_however_long_its_names_are() {
+    let server = start(Config::default()).await;
+    let long = |at: usize, letter: &str| format!("{at}{}", letter.repeat(4_000));
+    let mut body = ask("scripted/plan");
+    for at in 0..300 {
+        body[long(at, "p")] = json!(1);
+    }
+    let calls: Vec<_> = (0..300)
+        .map(|at| json!({"id": long(at, "c"), "type": "function", "function": {"name": "f", "arguments": "{}"}}))
+        .collect();
+    let answers = (0..300).map(|at| {
+        let text = long(at, "t");
+        json!({"role": "tool", "tool_call_id": long(at, "u"), "content": text})
+    });
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.push(json!({"role": "assistant", "content": null, "tool_calls": calls}));
+    messages.extend(answers);
+    assert_eq!(server.chat(&body).await.status, Some(200));
+    let seen = server.stop().await;
+    let asked = seen[0].asked.as_ref().unwrap();
+    assert_eq!(asked.results.len(), 256);
+    let texts: usize = asked.results.iter().map(|result| result.text.len()).sum();
+    assert_eq!(texts, 64 << 10);
+    let told: usize = asked.oddities.iter().map(|odd| odd.to_string().len()).sum();
+    assert!(told < 128 << 10, "{told}");
 }
 
 #[tokio::test]
@@ -200,7 +229,7 @@ async fn a_client_that_goes_away_leaves_an_aborted_exchange() {
         let body = with(ask("scripted/plan"), "stream", json!(stream)).to_string();
         let length = body.len();
         let request = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\nx-loopmeter-latency: 60s\r\n\
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-loopmeter-latency: 60s\r\n\
              content-length: {length}\r\n\r\n{body}"
         );
         hasty.write_all(request.as_bytes()).await.unwrap();
@@ -223,7 +252,7 @@ async fn a_shutdown_lets_a_request_in_progress_end_and_closes_idle_connections()
     let body = ask("scripted/plan").to_string();
     let length = body.len();
     let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\nx-loopmeter-latency: 50ms\r\n\
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-loopmeter-latency: 50ms\r\n\
          content-length: {length}\r\n\r\n{body}"
     );
     busy.write_all(request.as_bytes()).await.unwrap();

@@ -9,5 +9,6 @@ mod client;
 mod door;
 mod faults;
 mod hardship;
+mod hosts;
 mod replies;
 mod turns;

@@ -26,7 +26,7 @@ GARBAGE = {
     "a head without end": (b"GET /health HTTP/1.1\r\nx: " + b"x" * 100_000, {431}),
     "two lengths": (b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx", {400}),
     "no path": (request_bytes("/nowhere", b"{}"), {404}),
-    "no method": (b"BREW /v1/models HTTP/1.1\r\nhost: soak\r\n\r\n", {405}),
+    "no method": (b"BREW /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n", {405}),
     "no JSON": (request_bytes("/runs/garbage/v1/chat/completions", b"{\xff" * 50), {400}),
     "no messages": (request_bytes("/runs/garbage/v1/chat/completions", b'{"model":"scripted/plan"}'), {400}),
     "no such model": (
@@ -135,7 +135,7 @@ class Nuisances:
 
     async def slow_head(self, connection):
         begun = time.monotonic()
-        head = b"POST /runs/slow-head/v1/chat/completions HTTP/1.1\r\nhost: soak\r\nx: " + b"x" * 1000
+        head = b"POST /runs/slow-head/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx: " + b"x" * 1000
         await self.drip(connection, head)
         return on_time(begun, HEAD_TIME)
 

@@ -41,7 +41,7 @@ class Reply:
 
 def request_bytes(path, body, headers=()):
     """A POST of `body`, as bytes."""
-    lines = [f"POST {path} HTTP/1.1", "host: soak", "content-type: application/json", f"content-length: {len(body)}"]
+    lines = [f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/json", f"content-length: {len(body)}"]
     lines.extend(f"{name}: {value}" for name, value in headers)
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::merge::merge;
 use super::pattern;
 use super::scalar;
+use crate::message::to_json;
 
 /// A value, and whether the schema allows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,9 @@ pub(super) enum Certainty {
 const TRIES: u32 = 32;
 /// The most values that are made for one call, all tries together.
 const MOST_VALUES: u32 = 20_000;
+/// So many bytes of a text, or of a value that the schema names, count as one more value: however
+/// a few bytes of a schema multiply, the arguments have a megabyte or two.
+const BYTES_OF_VALUE: usize = 64;
 /// From this depth on, only what must be there is.
 const DEEP: u32 = 4;
 /// From this depth on, there is nothing.
@@ -119,13 +123,14 @@ impl Maker<'_, '_> {
         };
         let schema = self.flat(schema.clone(), depth);
         if let Some(constant) = schema.get("const") {
-            return constant.clone();
+            return self.charged(constant.clone());
         }
         if let Some(one) = schema.get("enum").and_then(Value::as_array) {
-            return choose(one, self.rng).cloned().unwrap_or_default();
+            let one = choose(one, self.rng).cloned().unwrap_or_default();
+            return self.charged(one);
         }
         if let Some(example) = self.example(&schema, depth) {
-            return example;
+            return self.charged(example);
         }
         match self.type_of(&schema) {
             "object" => self.object(&schema, depth),
@@ -134,8 +139,22 @@ impl Maker<'_, '_> {
             "number" => scalar::number(&schema, self.rng),
             "boolean" => Value::Bool(self.rng.next_u64() & 1 == 1),
             "null" => Value::Null,
-            _ => json!(scalar::string(&schema, self.rng)),
+            _ => {
+                let text = scalar::string(&schema, self.rng);
+                self.charged(json!(text))
+            }
         }
+    }
+
+    /// A value, its length taken off what may still be made.
+    fn charged(&mut self, value: Value) -> Value {
+        let bytes = match &value {
+            Value::String(text) => text.len(),
+            value => to_json(value).len(),
+        };
+        let values = u32::try_from(bytes / BYTES_OF_VALUE).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_sub(values);
+        value
     }
 
     /// An example of the schema's own; the arguments as a whole are made.

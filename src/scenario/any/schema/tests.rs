@@ -153,6 +153,16 @@ fn a_schema_that_asks_for_too_much_does_not_get_it() {
         with(json!({"type": "string", "minLength": u64::MAX})),
         with(json!({"type": "array", "minItems": u64::MAX, "items": {"type": "null"}})),
         with(json!({"type": "string", "pattern": "((a{1000}){1000}){1000}"})),
+        with(
+            json!({"type": "array", "minItems": 20_000, "items": {"type": "string", "minLength": 1 << 16}}),
+        ),
+        with(json!({"type": "array", "minItems": 20_000, "items": {"const": "x".repeat(1 << 16)}})),
+        with(
+            json!({"type": "array", "minItems": 20_000, "items": {"enum": [["x".repeat(1 << 16)]]}}),
+        ),
+        with(
+            json!({"type": "array", "minItems": 20_000, "items": {"examples": ["x".repeat(1 << 16)]}}),
+        ),
         json!({"type": "object", "minProperties": u64::MAX}),
         json!({"$ref": "#"}),
         doubling(40),

@@ -231,6 +231,9 @@ mod tests {
             ("`${dir}/${id}.json`", "`${dir}/${id}.json`"),
             ("$0.010 then $0.020", "$0.010 then $0.020"),
             ("5$a and 6$b", "5$a and 6$b"),
+            ("$N is dear\n5 more", "$N is dear\n5 more"),
+            ("$N and $x 5", "$N and $x 5"),
+            ("$N$5", "$N$5"),
         ] {
             assert_eq!(seen(text, Markup::Plain), left, "{text}");
         }

@@ -325,22 +325,21 @@ impl Grid {
         let mut ways = vec![Way::New; columns];
         let mut above: Vec<i64> = (0_i64..).map(|at| at * ALONE).take(columns).collect();
         for number in old {
-            let mut row = vec![above.first().copied().unwrap_or(0) + ALONE];
+            let mut left = above.first().copied().unwrap_or(0) + ALONE;
+            let mut row = vec![left];
             ways.push(Way::Old);
-            for (at, other) in new.iter().enumerate() {
+            for (other, pair) in new.iter().zip(above.windows(2)) {
+                let &[diagonal, up] = pair else { continue };
                 let (score, way) = likeness(number, other);
-                let get = |row: &[i64], at: usize| row.get(at).copied().unwrap_or(i64::MIN / 2);
                 let choices = [
-                    (get(&above, at) + score, way),
-                    (get(&above, at + 1) + ALONE, Way::Old),
-                    (get(&row, at) + ALONE, Way::New),
+                    (left + ALONE, Way::New),
+                    (up + ALONE, Way::Old),
+                    (diagonal + score, way),
                 ];
-                // Of equals the first, so that the result does not depend on the library.
-                let (score, way) = choices
-                    .into_iter()
-                    .rev()
-                    .max_by_key(|(score, _)| *score)
-                    .unwrap_or((0, Way::New));
+                // Of equals the last.
+                let best = choices.into_iter().max_by_key(|(score, _)| *score);
+                let (score, way) = best.unwrap_or((0, Way::New));
+                left = score;
                 row.push(score);
                 ways.push(way);
             }
@@ -356,15 +355,8 @@ impl Grid {
         );
         let mut steps = Vec::new();
         while old > 0 || new > 0 {
-            let way = match (old, new) {
-                (0, _) => Way::New,
-                (_, 0) => Way::Old,
-                _ => self
-                    .ways
-                    .get(old * self.columns + new)
-                    .copied()
-                    .unwrap_or(Way::New),
-            };
+            let way = self.ways.get(old * self.columns + new);
+            let way = way.copied().unwrap_or(Way::New);
             old -= usize::from(way != Way::New);
             new -= usize::from(way != Way::Old);
             let (old, new) = (head + old, head + new);

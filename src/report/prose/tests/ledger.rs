@@ -30,6 +30,7 @@ fn a_quantity_is_known_in_other_units_for_the_same() {
         ("wall_ms", "1202"),
         ("cost_usd", "0.25"),
         ("in_tokens", "945"),
+        ("other_ms", "1250"),
     ]);
     assert_verdicts(
         &known,
@@ -37,6 +38,7 @@ fn a_quantity_is_known_in_other_units_for_the_same() {
             ("1202 ms", "claim wall_ms"),
             ("1.202 s", "claim wall_ms"),
             ("1.202", "claim wall_ms"),
+            ("1.25", "claim other_ms"),
             (
                 "120.2 ms",
                 "contradicts 1202 (wall_ms): the decimal mark is elsewhere",
@@ -159,6 +161,8 @@ fn the_smallest_slip_is_the_one_that_is_told() {
         ("swapped", "1243"),
         ("dropped", "12354"),
         ("other_digit", "1235"),
+        ("added", "567"),
+        ("digit_too", "5679"),
         ("scale", "12.36"),
     ]);
     let told = "contradicts 1234 or 1235 (digit, other_digit): one digit differs";
@@ -170,6 +174,7 @@ fn the_smallest_slip_is_the_one_that_is_told() {
                 "contradicts 1234 or 1235 or 1243 (digit, other_digit, swapped): one digit differs",
             ),
             ("1236", told),
+            ("5678", "contradicts 5679 (digit_too): one digit differs"),
             ("1254", "contradicts 1234 (digit): one digit differs"),
             ("2143", "contradicts 1243 (swapped): two digits are swapped"),
             ("2354", "contradicts 12354 (dropped): a digit is missing"),

@@ -19,8 +19,10 @@ fn known() -> Ledger {
         ("listed.turns", "3"),
         ("alone", "945"),
         ("low.cost_usd", "0.25"),
+        ("limit.turns", "2"),
         ("low.turns", "8"),
     ])
+    .constants("limit.prompt_tokens", "512", None)
     .constants("caps", "[1, 2, 3, 4, 5, 6, 8]", None)
     .constants("caps.turns", "[1, 2, 3, 8, 945]", Some("turns"))
     .ledger()
@@ -88,8 +90,9 @@ fn only_a_name_and_a_number_that_tells_runs_apart_hold_a_count_to_a_run() {
         ("turns=3 messages=6", "two small numbers"),
         ("turns=3 cost=$0.25", "two digits"),
         ("turns=3 cost=$0.001580", "the cost itself is wrong"),
-        ("turns=3 in=269", "one of a list"),
+        ("turns=2 in=269", "one of a list"),
         ("turns=3 total=945", "a claim of no run"),
+        ("turns=3 in=512", "a constant"),
         ("tools=3 cost=$0.001570", "the run has no such count"),
         ("wall=3 cost=$0.001570", "no count at all"),
         ("price=$7 in=665", "a price is no count"),

@@ -67,6 +67,8 @@ fn the_language_tells_a_list_from_a_fraction() {
     assert_eq!(numbers_in("en", "3.8"), ["3.8"]);
     assert_eq!(numbers_in("en", "3،8"), ["3", "8"]);
     assert_eq!(numbers_in("en", "337,299"), ["337,299"]);
+    assert_eq!(numbers_in("en", "204,8"), ["204", "8"]);
+    assert_eq!(numbers_in("en", "3,829"), ["3,829"]);
 }
 
 #[test]
@@ -84,6 +86,10 @@ fn of_two_readings_the_known_one_is_meant() {
     assert_eq!(said("2.0", &ledger), ["2.0 claim two"]);
     assert_eq!(said("2", &ledger), ["2 claim two"]);
     assert_eq!(said("0.500", &ledger), ["0.500 claim half"]);
+    let ledger = Known::default()
+        .constants("limit", "1250", Some("ms"))
+        .ledger();
+    assert_eq!(said("1.250 s", &ledger), ["1.250 constant limit"]);
     let ledger = Known::claims(&[("two", "2.0")]).ledger();
     assert_eq!(said("2.000", &ledger), [format!("2.000 {UNCOVERED}")]);
     let ledger = Known::claims(&[("exact", "2.345"), ("zero", "2.500")]).ledger();

@@ -390,11 +390,11 @@ fn likeness(old: &Number, new: &Number) -> (i64, Way) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Known, edition};
+    use super::super::tests::edition;
     use super::*;
 
     fn numbers(text: &str) -> Vec<Number> {
-        edition(text, &Known::default().ledger()).numbers
+        edition(text, &Ledger::default()).numbers
     }
 
     /// How the numbers of `new` are laid beside those of `old`: `=` for the same, `OLD>NEW`,

@@ -1,9 +1,11 @@
 //! An edition beside one that was checked before.
 
+use std::sync::LazyLock;
+
 use super::*;
 
 /// Claims of two runs; every number up to twenty is a constant.
-fn known() -> Ledger {
+static KNOWN: LazyLock<Ledger> = LazyLock::new(|| {
     Known::claims(&[
         ("low.prompt_tokens", "88649"),
         ("high.prompt_tokens", "337299"),
@@ -22,13 +24,12 @@ fn known() -> Ledger {
         None,
     )
     .ledger()
-}
+});
 
 /// What of `text` contradicts the reference, each as `WRITTEN for EXPECTED`.
 fn wrong(text: &str, reference: &str) -> Vec<String> {
-    let ledger = known();
-    let reference = edition(reference, &ledger);
-    let report = check(edition(text, &ledger), Some(&reference), &ledger).unwrap();
+    let reference = edition(reference, &KNOWN);
+    let report = check(edition(text, &KNOWN), Some(&reference), &KNOWN).unwrap();
     let numbers = report.edition.numbers.iter();
     let told = numbers.filter_map(|number| match &number.standing {
         Standing::Contradicts(told) if told.cause == Cause::Reference => {
@@ -48,16 +49,15 @@ fn assert_wrong(cases: &[(&str, &str, &[&str])]) {
 
 #[test]
 fn a_known_number_in_the_place_of_another_contradicts_the_reference() {
-    let ledger = known();
-    let reference = edition("From 88,649 to 337,299: times 3.7.", &ledger);
+    let reference = edition("From 88,649 to 337,299: times 3.7.", &KNOWN);
     let text = "Von 88.649 auf 337.299: mal 3,8.";
-    let report = check(edition(text, &ledger), Some(&reference), &ledger).unwrap();
+    let report = check(edition(text, &KNOWN), Some(&reference), &KNOWN).unwrap();
     assert_eq!(
         contradictions(&report),
         ["3,8 contradicts the reference, which has 3.7 (ratio)"]
     );
-    let reference = edition("It was 4711.", &ledger);
-    let report = check(edition("Es war 4712.", &ledger), Some(&reference), &ledger).unwrap();
+    let reference = edition("It was 4711.", &KNOWN);
+    let report = check(edition("Es war 4712.", &KNOWN), Some(&reference), &KNOWN).unwrap();
     assert_eq!(
         contradictions(&report),
         ["4712 contradicts the reference, which has 4711"]
@@ -190,7 +190,7 @@ fn among_other_changes_a_small_number_is_held_to_a_claim_or_to_what_is_as_unknow
 
 #[test]
 fn texts_whose_differences_are_too_far_apart_are_refused() {
-    let ledger = Known::default().ledger();
+    let ledger = Ledger::default();
     let numbers = |text: &str| {
         let mut edition = edition(text, &ledger);
         edition.numbers = vec![edition.numbers[0].clone(); 8192];

@@ -129,7 +129,7 @@ fn two_numbers_are_the_same_by_value_day_quantity_or_digits() {
 
 #[test]
 fn a_number_has_its_file_line_and_column() {
-    let ledger = Known::default().ledger();
+    let ledger = Ledger::default();
     let locale = Locale::parse("de").unwrap();
     let mut edition = Edition::default();
     edition.add("a.txt", "1\nβ 22, 3\n\n4", &locale, &ledger);
@@ -161,7 +161,7 @@ fn a_number_has_its_file_line_and_column() {
 
 #[test]
 fn the_digits_that_are_no_numbers_are_counted_over_all_files() {
-    let ledger = Known::default().ledger();
+    let ledger = Ledger::default();
     let locale = Locale::parse("de").unwrap();
     let mut edition = Edition::default();
     edition.add("a.txt", "c1 c2 § 3", &locale, &ledger);
@@ -172,7 +172,7 @@ fn the_digits_that_are_no_numbers_are_counted_over_all_files() {
 
 #[test]
 fn a_number_is_shown_with_twenty_eight_characters_of_its_line_on_each_side() {
-    let ledger = Known::default().ledger();
+    let ledger = Ledger::default();
     let around = |text: &str| edition(text, &ledger).numbers[0].around.clone();
     let long = |count: usize| "x ".repeat(count);
     assert_eq!(
@@ -200,8 +200,7 @@ fn a_number_that_is_what_it_should_be_is_fine() {
 
 #[test]
 fn the_language_says_which_reading_comes_first() {
-    let values =
-        |tag: &str| edition_in(tag, "3,431", &Known::default().ledger()).numbers[0].values[0];
+    let values = |tag: &str| edition_in(tag, "3,431", &Ledger::default()).numbers[0].values[0];
     assert_eq!(values("de-CH").to_string(), "3.431");
     assert_eq!(values("EN").to_string(), "3431");
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::*;
 
 /// What a text of one number is said to be.
-fn verdict(known: &Known, text: &str) -> String {
-    let said = said(text, &known.ledger());
+fn verdict(ledger: &Ledger, text: &str) -> String {
+    let said = said(text, ledger);
     let [only] = said.as_slice() else {
         panic!("{text}: {said:?}")
     };
@@ -19,8 +19,9 @@ fn verdict(known: &Known, text: &str) -> String {
 }
 
 fn assert_verdicts(known: &Known, cases: &[(&str, &str)]) {
+    let ledger = known.ledger();
     for (text, expected) in cases {
-        assert_eq!(verdict(known, text), *expected, "{text}");
+        assert_eq!(verdict(&ledger, text), *expected, "{text}");
     }
 }
 
@@ -134,7 +135,7 @@ fn a_near_number_needs_three_digits_or_the_same_unit_or_a_fraction() {
         ],
     );
     assert_eq!(
-        verdict(&known, "tokens=8"),
+        verdict(&known.ledger(), "tokens=8"),
         "unknown",
         "one digit is near to all"
     );

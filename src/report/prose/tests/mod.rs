@@ -15,14 +15,14 @@ use crate::experiment::Experiments;
 
 /// What a test declares to be known.
 #[derive(Default)]
-pub(super) struct Known {
+struct Known {
     toml: String,
     tables: Vec<(&'static str, &'static str)>,
 }
 
 impl Known {
     /// Claims by name, as published.
-    pub(super) fn claims(claims: &[(&str, &str)]) -> Self {
+    fn claims(claims: &[(&str, &str)]) -> Self {
         let mut known = Self::default();
         for (id, value) in claims {
             let _ = writeln!(known.toml, "[[claim]]\nid = \"{id}\"\nvalue = {value}");
@@ -31,7 +31,7 @@ impl Known {
     }
 
     /// Constants of this name, each with the same unit.
-    pub(super) fn constants(mut self, id: &str, values: &str, unit: Option<&str>) -> Self {
+    fn constants(mut self, id: &str, values: &str, unit: Option<&str>) -> Self {
         let _ = writeln!(
             self.toml,
             "[[constant]]\nid = \"{id}\"\nabout = \"\"\nvalue = {values}"
@@ -42,7 +42,7 @@ impl Known {
         self
     }
 
-    pub(super) fn literal(mut self, id: &str, text: &str) -> Self {
+    fn literal(mut self, id: &str, text: &str) -> Self {
         let _ = writeln!(
             self.toml,
             "[[literal]]\nid = \"{id}\"\nabout = \"\"\ntext = \"{text}\""
@@ -50,7 +50,7 @@ impl Known {
         self
     }
 
-    pub(super) fn date(mut self, id: &str, on: &str) -> Self {
+    fn date(mut self, id: &str, on: &str) -> Self {
         let _ = writeln!(
             self.toml,
             "[[date]]\nid = \"{id}\"\nabout = \"\"\non = \"{on}\""
@@ -59,12 +59,12 @@ impl Known {
     }
 
     /// The table of an experiment's results.
-    pub(super) fn table(mut self, experiment: &'static str, csv: &'static str) -> Self {
+    fn table(mut self, experiment: &'static str, csv: &'static str) -> Self {
         self.tables.push((experiment, csv));
         self
     }
 
-    pub(super) fn ledger(&self) -> Ledger {
+    fn ledger(&self) -> Ledger {
         let document = Document::parse("known.toml", &self.toml).unwrap();
         let constants = Constants::from_document(&document).unwrap();
         let mut ledger = Ledger::new(&Experiments::default(), &constants).unwrap();

@@ -1,9 +1,11 @@
 //! A line of a program's output is of one run.
 
+use std::sync::LazyLock;
+
 use super::*;
 
 /// Two runs, one of which was published twice, and a list.
-fn known() -> Ledger {
+static KNOWN: LazyLock<Ledger> = LazyLock::new(|| {
     Known::claims(&[
         ("short.cost_usd", "0.001570"),
         ("short.prompt_tokens", "665"),
@@ -26,11 +28,10 @@ fn known() -> Ledger {
     .constants("caps", "[1, 2, 3, 4, 5, 6, 8]", None)
     .constants("caps.turns", "[1, 2, 3, 8, 945]", Some("turns"))
     .ledger()
-}
+});
 
 fn wrong(text: &str) -> Vec<String> {
-    let ledger = known();
-    let report = check(edition(text, &ledger), None, &ledger).unwrap();
+    let report = check(edition(text, &KNOWN), None, &KNOWN).unwrap();
     let numbers = report.edition.numbers.iter();
     let of_neighbours = numbers.filter(|number| {
         matches!(&number.standing, Standing::Contradicts(told) if told.cause == Cause::Neighbours)
@@ -116,11 +117,10 @@ fn numbers_of_one_line_stand_at_most_twenty_four_characters_apart() {
 
 #[test]
 fn the_last_line_of_one_file_and_the_first_of_the_next_are_two() {
-    let ledger = known();
     let locale = Locale::parse("ar").unwrap();
     let mut edition = Edition::default();
-    edition.add("one.txt", "cost=$0.001570", &locale, &ledger);
-    edition.add("two.txt", "turns=3 status=1", &locale, &ledger);
-    let report = check(edition, None, &ledger).unwrap();
+    edition.add("one.txt", "cost=$0.001570", &locale, &KNOWN);
+    edition.add("two.txt", "turns=3 status=1", &locale, &KNOWN);
+    let report = check(edition, None, &KNOWN).unwrap();
     assert_eq!(contradictions(&report), [""; 0]);
 }

@@ -1,9 +1,11 @@
 //! What is printed, and what scripts read.
 
+use std::sync::LazyLock;
+
 use super::*;
 
 /// A claim, a list, a row, constants, a literal and a date.
-fn known() -> Ledger {
+static KNOWN: LazyLock<Ledger> = LazyLock::new(|| {
     Known::claims(&[
         ("cap.prompt_tokens", "337299"),
         ("cap.steps", "[204, 269, 342]"),
@@ -14,11 +16,10 @@ fn known() -> Ledger {
     .date("read", "2026-09-07")
     .table("cap", "turns,wall_ms\n100,6908\n")
     .ledger()
-}
+});
 
 fn report(text: &str) -> Report {
-    let ledger = known();
-    check(edition(text, &ledger), None, &ledger).unwrap()
+    check(edition(text, &KNOWN), None, &KNOWN).unwrap()
 }
 
 #[test]
@@ -70,11 +71,10 @@ fn what_is_wrong_is_shown_in_its_surroundings_and_what_is_right_in_one_line() {
 
 #[test]
 fn an_annotation_is_an_error_and_of_an_uncovered_number_a_warning_if_that_is_wanted() {
-    let ledger = known();
     let mut edition = Edition::default();
     let locale = Locale::parse("ar").unwrap();
-    edition.add("a:b,c%.txt", "14 337,229 50%\r", &locale, &ledger);
-    let report = check(edition, None, &ledger).unwrap();
+    edition.add("a:b,c%.txt", "14 337,229 50%\r", &locale, &KNOWN);
+    let report = check(edition, None, &KNOWN).unwrap();
     let annotations = |lenient| {
         let numbers = report.edition.numbers.iter();
         let all = numbers.map(|number| report.annotation(number, lenient));
@@ -98,11 +98,10 @@ fn an_annotation_is_an_error_and_of_an_uncovered_number_a_warning_if_that_is_wan
 
 #[test]
 fn the_end_of_a_line_does_not_end_an_annotation() {
-    let ledger = known();
     let mut edition = Edition::default();
     let locale = Locale::parse("ar").unwrap();
-    edition.add("a\r\nb", "61", &locale, &ledger);
-    let report = check(edition, None, &ledger).unwrap();
+    edition.add("a\r\nb", "61", &locale, &KNOWN);
+    let report = check(edition, None, &KNOWN).unwrap();
     let annotation = report.annotation(&report.edition.numbers[0], false);
     assert!(annotation.unwrap().starts_with("::error file=a%0D%0Ab,"));
 }

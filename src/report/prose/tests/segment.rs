@@ -1,8 +1,10 @@
 //! Which groups of digits are one number.
 
+use std::sync::LazyLock;
+
 use super::*;
 
-fn known() -> Ledger {
+static KNOWN: LazyLock<Ledger> = LazyLock::new(|| {
     Known::claims(&[
         ("high.prompt_tokens", "337299"),
         ("low.prompt_tokens", "88649"),
@@ -15,11 +17,11 @@ fn known() -> Ledger {
     ])
     .constants("small", "[1, 2, 3, 4, 8]", None)
     .ledger()
-}
+});
 
 /// The numbers that a text in a language has, as they are written.
 fn numbers_in(language: &str, text: &str) -> Vec<String> {
-    let numbers = edition_in(language, text, &known()).numbers;
+    let numbers = edition_in(language, text, &KNOWN).numbers;
     numbers.into_iter().map(|number| number.text).collect()
 }
 
@@ -73,9 +75,8 @@ fn the_language_tells_a_list_from_a_fraction() {
 
 #[test]
 fn of_two_readings_the_known_one_is_meant() {
-    let ledger = known();
     let values = |text: &str| -> Vec<String> {
-        let numbers = edition(text, &ledger).numbers;
+        let numbers = edition(text, &KNOWN).numbers;
         numbers[0].values.iter().map(ToString::to_string).collect()
     };
     assert_eq!(values("337,299"), ["337299"]);
@@ -105,18 +106,17 @@ fn one_reading_can_be_several_quantities_and_each_is_named_once() {
 
 #[test]
 fn seconds_and_powers_of_ten_may_be_rounded_and_other_numbers_may_not() {
-    let ledger = known();
     for (text, expected) in [
         ("6.9 s", "6.9 claim mean_ms"),
         ("33.7万", "33.7万 claim high.prompt_tokens"),
         ("8.9万", "8.9万 claim low.prompt_tokens"),
         ("33万7299", "33万7299 claim high.prompt_tokens"),
     ] {
-        assert_eq!(said(text, &ledger), [expected], "{text}");
+        assert_eq!(said(text, &KNOWN), [expected], "{text}");
     }
     for text in ["6.8 s", "33.8万", "6.9", "6.9 ms", "35"] {
         assert_eq!(
-            edition(text, &ledger).numbers[0].standing,
+            edition(text, &KNOWN).numbers[0].standing,
             Standing::Uncovered,
             "{text}"
         );
@@ -124,14 +124,13 @@ fn seconds_and_powers_of_ten_may_be_rounded_and_other_numbers_may_not() {
     // The power is of the last of several.
     assert_eq!(numbers("2 33.7万"), ["2", "33.7万"]);
     assert_eq!(
-        said("204 337万", &ledger),
+        said("204 337万", &KNOWN),
         ["204 claim steps".to_owned(), format!("337万 {UNCOVERED}")]
     );
 }
 
 #[test]
 fn numbers_with_a_blank_between_them_are_near_another_by_a_wrong_digit_alone() {
-    let ledger = known();
     for (text, slip) in [
         ("337 229", "one digit differs"),
         ("373 299", "two digits are swapped"),
@@ -139,12 +138,12 @@ fn numbers_with_a_blank_between_them_are_near_another_by_a_wrong_digit_alone() {
         ("33,729", "a digit is missing"),
         ("3,372,999", "a digit is too much"),
     ] {
-        let report = check(edition(text, &ledger), None, &ledger).unwrap();
+        let report = check(edition(text, &KNOWN), None, &KNOWN).unwrap();
         let told = contradictions(&report);
         assert!(told.len() == 1 && told[0].ends_with(slip), "{told:?}");
     }
     for text in ["33 729", "3 372 999"] {
-        let report = check(edition(text, &ledger), None, &ledger).unwrap();
+        let report = check(edition(text, &KNOWN), None, &KNOWN).unwrap();
         assert_eq!(contradictions(&report), [""; 0], "{text}");
     }
 }

@@ -143,11 +143,8 @@ fn mark_addresses(glyphs: &mut [Glyph]) {
     let is_part =
         |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\'' | '<' | '>' | ')' | '|' | '`');
     let mut at = 0;
-    while at < glyphs.len() {
-        let starts = glyphs
-            .get(at..at + 3)
-            .is_some_and(|three| three.iter().map(|glyph| glyph.c).eq("://".chars()));
-        if !starts {
+    while let Some(three) = glyphs.get(at..at + 3) {
+        if !three.iter().map(|glyph| glyph.c).eq("://".chars()) {
             at += 1;
             continue;
         }

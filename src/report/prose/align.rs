@@ -86,7 +86,7 @@ fn expected(old: &Number, ledger: &Ledger) -> Contradiction {
 struct Gap {
     /// Where it begins, in steps.
     at: usize,
-    /// Whether one number stands for one, and the numbers around them are the same in both.
+    /// Whether it is one step, and the numbers around it are the same in both.
     firm: bool,
     old: Vec<usize>,
     new: Vec<usize>,
@@ -160,14 +160,12 @@ fn cancel_moved(gaps: &mut [Gap], reference: &[Number], numbers: &[Number]) {
 }
 
 impl Gap {
-    /// Whether it is one pair, with the same numbers on both sides or the end of the text.
+    /// Whether it is one step, with the same numbers on both sides or the end of the text.
     fn is_firm(&self, steps: &[Step]) -> bool {
-        let same = |range: &[Step]| range.iter().all(|step| *step == Step::Same);
         let (before, rest) = steps.split_at(self.at.min(steps.len()));
-        let before = before.get(before.len().saturating_sub(AROUND)..);
-        let is_pair = matches!(rest.first(), Some(Step::Pair { .. }));
-        let after = rest.get(1..(AROUND + 1).min(rest.len()));
-        is_pair && before.is_some_and(same) && after.is_some_and(same)
+        let before = before.iter().rev().take(AROUND);
+        let after = rest.iter().skip(1).take(AROUND);
+        before.chain(after).all(|step| *step == Step::Same)
     }
 
     /// Which numbers stand for which of the reference.
@@ -197,7 +195,8 @@ impl Gap {
 
     /// Whether `new` is where `old` should be, and not a number of its own.
     fn stands_for(&self, new: &Number, old: &Number, ledger: &Ledger) -> bool {
-        if matches!((new.unit, old.unit), (Some(new), Some(old)) if new != old) {
+        let other_unit = matches!((new.unit, old.unit), (Some(new), Some(old)) if new != old);
+        if other_unit || old.is_same(new) {
             return false;
         }
         if new.key.is_some() && new.key == old.key {
@@ -281,7 +280,7 @@ fn steps(old: &[Number], new: &[Number]) -> Result<Vec<Step>, TooLong> {
         .count();
     let middle = |rest: &[Number]| rest.len() - tail;
     let (rows, columns) = (middle(old_rest), middle(new_rest));
-    if (rows + 1).saturating_mul(columns + 1) > MOST_PAIRS {
+    if !can_be_compared(rows, columns) {
         return Err(TooLong {
             numbers: new.len(),
             reference: old.len(),
@@ -295,6 +294,11 @@ fn steps(old: &[Number], new: &[Number]) -> Result<Vec<Step>, TooLong> {
     steps.extend(grid.path(head));
     steps.extend(std::iter::repeat_n(Step::Same, tail));
     Ok(steps)
+}
+
+/// Whether a grid of so many numbers on each side is small enough.
+fn can_be_compared(rows: usize, columns: usize) -> bool {
+    (rows + 1).saturating_mul(columns + 1) <= MOST_PAIRS
 }
 
 /// The way into a cell of the grid.
@@ -321,22 +325,21 @@ impl Grid {
         let mut ways = vec![Way::New; columns];
         let mut above: Vec<i64> = (0_i64..).map(|at| at * ALONE).take(columns).collect();
         for number in old {
-            let mut row = vec![above.first().copied().unwrap_or(0) + ALONE];
+            let mut left = above.first().copied().unwrap_or(0) + ALONE;
+            let mut row = vec![left];
             ways.push(Way::Old);
-            for (at, other) in new.iter().enumerate() {
+            for (other, pair) in new.iter().zip(above.windows(2)) {
+                let &[diagonal, up] = pair else { continue };
                 let (score, way) = likeness(number, other);
-                let get = |row: &[i64], at: usize| row.get(at).copied().unwrap_or(i64::MIN / 2);
                 let choices = [
-                    (get(&above, at) + score, way),
-                    (get(&above, at + 1) + ALONE, Way::Old),
-                    (get(&row, at) + ALONE, Way::New),
+                    (left + ALONE, Way::New),
+                    (up + ALONE, Way::Old),
+                    (diagonal + score, way),
                 ];
-                // Of equals the first, so that the result does not depend on the library.
-                let (score, way) = choices
-                    .into_iter()
-                    .rev()
-                    .max_by_key(|(score, _)| *score)
-                    .unwrap_or((0, Way::New));
+                // Of equals the last.
+                let best = choices.into_iter().max_by_key(|(score, _)| *score);
+                let (score, way) = best.unwrap_or((0, Way::New));
+                left = score;
                 row.push(score);
                 ways.push(way);
             }
@@ -352,15 +355,8 @@ impl Grid {
         );
         let mut steps = Vec::new();
         while old > 0 || new > 0 {
-            let way = match (old, new) {
-                (0, _) => Way::New,
-                (_, 0) => Way::Old,
-                _ => self
-                    .ways
-                    .get(old * self.columns + new)
-                    .copied()
-                    .unwrap_or(Way::New),
-            };
+            let way = self.ways.get(old * self.columns + new);
+            let way = way.copied().unwrap_or(Way::New);
             old -= usize::from(way != Way::New);
             new -= usize::from(way != Way::Old);
             let (old, new) = (head + old, head + new);
@@ -390,4 +386,104 @@ fn likeness(old: &Number, new: &Number) -> (i64, Way) {
         (false, false) => -3,
     };
     (score, Way::Pair)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::edition;
+    use super::*;
+
+    fn numbers(text: &str) -> Vec<Number> {
+        edition(text, &Ledger::default()).numbers
+    }
+
+    /// How the numbers of `new` are laid beside those of `old`: `=` for the same, `OLD>NEW`,
+    /// `-OLD` and `+NEW`.
+    fn aligned(old: &str, new: &str) -> String {
+        let (old, new) = (numbers(old), numbers(new));
+        let show = |step: &Step| match *step {
+            Step::Same => "=".to_owned(),
+            Step::Pair { old: o, new: n } => format!("{}>{}", old[o].text, new[n].text),
+            Step::Old(at) => format!("-{}", old[at].text),
+            Step::New(at) => format!("+{}", new[at].text),
+        };
+        let steps: Vec<String> = steps(&old, &new).unwrap().iter().map(show).collect();
+        steps.join(" ")
+    }
+
+    #[test]
+    fn numbers_are_laid_beside_those_that_look_most_like_them() {
+        for (old, new, steps) in [
+            ("1; 2; 3", "1; 2; 3", "= = ="),
+            ("1; 5; 3", "1; 3", "= -5 ="),
+            ("1; 3", "1; 5; 3", "= +5 ="),
+            ("", "1; 2", "+1 +2"),
+            ("1; 2", "", "-1 -2"),
+            ("1; 5555; 3", "1; 22; 3", "= 5555>22 ="),
+            ("1; $5555; 3", "1; 22 ms; 3", "= +22 -5555 ="),
+            // A slip before any other, and the same before a slip.
+            ("111; 5555", "112", "111>112 -5555"),
+            ("111; 5555", "5556", "-111 5555>5556"),
+            ("5555; 100", "5556", "5555>5556 -100"),
+            ("111; 112", "112; 113", "-111 = +113"),
+            ("111; 112", "112; 5555", "-111 = +5555"),
+            // One name before one value.
+            ("n=5 k=6", "k=7", "-5 6>7"),
+            ("k=345", "345 k=678", "= +678"),
+            // Of two that look as much alike the nearer to the end.
+            ("5; 6", "7", "-5 6>7"),
+        ] {
+            assert_eq!(aligned(old, new), steps, "{old} / {new}");
+        }
+    }
+
+    /// The best score of any alignment, by trying all.
+    fn best(old: &[Number], new: &[Number]) -> i64 {
+        match (old.split_first(), new.split_first()) {
+            (None, _) => ALONE * i64::try_from(new.len()).unwrap(),
+            (_, None) => ALONE * i64::try_from(old.len()).unwrap(),
+            (Some((first, old_rest)), Some((other, new_rest))) => {
+                let both = likeness(first, other).0 + best(old_rest, new_rest);
+                let alone = best(old_rest, new).max(best(old, new_rest)) + ALONE;
+                both.max(alone)
+            }
+        }
+    }
+
+    /// What an alignment scores, which has to go through both sequences.
+    fn score(steps: &[Step], old: &[Number], new: &[Number]) -> i64 {
+        let (mut at, mut total) = ((0, 0), 0);
+        for step in steps {
+            let (olds, news, score) = match step {
+                Step::Same | Step::Pair { .. } => (1, 1, likeness(&old[at.0], &new[at.1]).0),
+                Step::Old(_) => (1, 0, ALONE),
+                Step::New(_) => (0, 1, ALONE),
+            };
+            at = (at.0 + olds, at.1 + news);
+            total += score;
+        }
+        assert_eq!(at, (old.len(), new.len()));
+        total
+    }
+
+    #[test]
+    fn no_alignment_is_better_than_the_one_that_is_found() {
+        let texts = "/1/2/1; 2/2; 1/12; 1; 2/1; 12; 12/$5; 6 ms/6 ms 1; $5/n=1 k=2/\
+                     k=2 n=12 1/345; 346; 678/678; 345; $5";
+        let all: Vec<Vec<Number>> = texts.split('/').map(numbers).collect();
+        for (old, new) in all
+            .iter()
+            .flat_map(|old| all.iter().map(move |new| (old, new)))
+        {
+            let steps = steps(old, new).unwrap();
+            assert_eq!(score(&steps, old, new), best(old, new));
+        }
+    }
+
+    #[test]
+    fn as_many_pairs_are_compared_as_fit() {
+        assert!(can_be_compared(8191, 8191));
+        assert!(!can_be_compared(8191, 8192));
+        assert!(!can_be_compared(usize::MAX - 1, 1));
+    }
 }

@@ -132,4 +132,13 @@ mod tests {
         assert!(message(folder.path()).contains("not a regular file"));
         assert!(message(&folder.path().join("gone")).contains("gone: cannot be read"));
     }
+
+    #[test]
+    fn the_largest_text_is_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("book.txt");
+        let text = "5".repeat(usize::try_from(MAX_BYTES).unwrap());
+        std::fs::write(&path, &text).unwrap();
+        assert!(read_text(&path).unwrap() == text);
+    }
 }

@@ -346,7 +346,6 @@ impl Ledger {
                 (Some(Unit::Seconds), Some(Unit::Ms)) => {
                     quantity.value.checked_div(Decimal::ONE_THOUSAND)
                 }
-                (Some(Unit::Seconds), _) => return false,
                 (Some(unit), known) if !unit.allows(known) => return false,
                 _ => Some(quantity.value),
             };
@@ -379,21 +378,14 @@ impl Ledger {
             .digits
             .get(&significant(&spelled(value)))
             .map(|indices| (Slip::Scale, indices));
-        let mut best: Option<(Slip, Vec<usize>)> = None;
+        let mut found: BTreeMap<Slip, Vec<usize>> = BTreeMap::new();
         for (slip, indices) in slips.into_iter().chain(same_digits) {
-            let fitting: Vec<usize> = indices
+            let fitting = indices
                 .iter()
-                .copied()
-                .filter(|index| self.is_slip_of(slip, *index, unit))
-                .collect();
-            match &mut best {
-                _ if fitting.is_empty() => {}
-                Some((found, all)) if *found == slip => all.extend(fitting),
-                Some((found, _)) if *found < slip => {}
-                _ => best = Some((slip, fitting)),
-            }
+                .filter(|index| self.is_slip_of(slip, **index, unit));
+            found.entry(slip).or_default().extend(fitting);
         }
-        best
+        found.into_iter().find(|(_, fitting)| !fitting.is_empty())
     }
 
     /// Whether a slip is one of this quantity, and not another number that is short too.

@@ -178,7 +178,8 @@ impl Reader {
         }
         // An address in angle brackets is told by its colon, and set aside like any other.
         let tag = tag(window(rest)).filter(|tag| {
-            !rest.get(..tag.len).unwrap_or_default().contains("://") || rest.contains('=')
+            let written = rest.get(..tag.len).unwrap_or_default();
+            !written.contains("://") || written.contains('=')
         })?;
         self.open.apply(tag, at, &mut self.visible);
         Some(tag.len)
@@ -244,5 +245,68 @@ mod tests {
         );
         let glyphs = visible("```\n$n$\n```\n").glyphs;
         assert!(glyphs.iter().all(|glyph| glyph.kind != Kind::Prose));
+    }
+
+    #[test]
+    fn what_only_looks_like_markup_is_text() {
+        for text in [
+            "1.5 x",
+            "a (5) b",
+            "1.1 a",
+            " 1.1 a",
+            "#1.1 a",
+            "####### 1.1 a",
+            "2. no list begins so",
+            "see <https://a.b/2026>, x=5",
+            "a < 5 & b",
+        ] {
+            assert_eq!(seen(text), text);
+        }
+    }
+
+    #[test]
+    fn emphasis_comments_and_elements_are_not_seen() {
+        for (text, left) in [
+            ("an _5 x_", "an 5 x_"),
+            ("a <!-- 5 -->6", "a 6"),
+            ("<b>3</b>,431", "3,431"),
+            ("<a href=\"https://a/7\">5</a>", "5"),
+        ] {
+            assert_eq!(seen(text), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fence_ends_at_its_own_mark_alone() {
+        let text = "```\n~~~\n5\n```js\n6\n```\n7";
+        let glyphs = visible(text).glyphs;
+        let kind = |c: char| {
+            glyphs
+                .iter()
+                .find(|glyph| glyph.c == c)
+                .map(|glyph| glyph.kind)
+        };
+        assert_eq!(
+            ['5', '6', '7'].map(kind),
+            [Some(Kind::Code), Some(Kind::Code), Some(Kind::Prose)]
+        );
+    }
+
+    #[test]
+    fn each_character_has_its_place_in_the_file() {
+        let text = "---\nd: 1\n---\n1. **β** `c` ``d`` \\* [e](f) g[^2]\n~~~\nh\n~~~\n";
+        let glyphs = visible(text).glyphs;
+        assert!(glyphs.iter().filter(|glyph| glyph.c != BREAK).all(|glyph| {
+            text.get(glyph.at..)
+                .is_some_and(|rest| rest.starts_with(glyph.c))
+        }));
+        let aside = glyphs
+            .iter()
+            .filter(|glyph| glyph.kind == Kind::Aside(Aside::Markup));
+        let aside: String = aside
+            .map(|glyph| glyph.c)
+            .filter(char::is_ascii_digit)
+            .collect();
+        assert_eq!(aside, "11", "the head and the list");
     }
 }

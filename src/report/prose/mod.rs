@@ -23,6 +23,8 @@ mod report;
 mod scan;
 mod segment;
 mod show;
+#[cfg(test)]
+mod tests;
 mod text;
 mod unit;
 

@@ -175,17 +175,23 @@ mod tests {
             "UTF-16",
             "RFC 9110",
             "arXiv:2309.06180",
+            "v2",
+            "v2.1",
+            "100_tokens",
+            "a1_b2c3",
+            "a1b_c",
         ] {
             let (numbers, asides) = read(text);
-            assert_eq!(
-                (numbers, asides.keys().next()),
-                (vec![], Some(&Aside::Identifier)),
-                "{text}"
-            );
+            let once = BTreeMap::from([(Aside::Identifier, 1)]);
+            assert_eq!((numbers, asides), (vec![], once), "{text}");
         }
         assert_eq!(read("c1,204").0, ["204"]);
         assert_eq!(read("每百万token２.００").0, ["2|00"]);
-        assert_eq!(read("Web-3 USD-5 TTFT 15 a-7").0, ["3", "5", "15", "7"]);
+        assert_eq!(
+            read("Web-3 USD-5 TTFT 15 a-7 A-8").0,
+            ["3", "5", "15", "7", "8"]
+        );
+        assert_eq!(read("_5_ 6ms 7x 8_").0, ["5", "6", "7", "8"]);
     }
 
     #[test]

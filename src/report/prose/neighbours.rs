@@ -88,9 +88,8 @@ fn contradiction(
     groups: &BTreeSet<&str>,
     ledger: &Ledger,
 ) -> Option<Contradiction> {
-    let unit = number
-        .unit
-        .filter(|unit| unit.is_count() && number.key.is_some())?;
+    // Only a name tells that a number counts something.
+    let unit = number.unit.filter(|unit| unit.is_count())?;
     let of_group = |quantity: &Quantity| {
         quantity.unit == Some(unit) && group(quantity).is_some_and(|group| groups.contains(group))
     };

@@ -97,7 +97,11 @@ mod tests {
             "2 turns",
             "23.4 x",
             "204, 269",
+            "1 turn",
+            "1.1× dearer",
+            "1000.1 a",
         ];
         assert_eq!(numbered(&text), [""; 0]);
+        assert_eq!(numbered(&["100.1 a", "100.3 b", "101.2 c"]), ["100.1 a"]);
     }
 }

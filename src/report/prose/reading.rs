@@ -9,9 +9,6 @@ use super::characters::Separator;
 use super::scan::Run;
 use crate::results::parse_decimal;
 
-/// The most groups that one number is read from.
-const MOST_GROUPS: usize = 12;
-
 /// Which mark a language puts before a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalMark {
@@ -38,12 +35,9 @@ impl DecimalMark {
 /// language first. None if they are no number, such as the `7.0.93` of a version.
 pub(super) fn readings(run: &Run, part: &Range<usize>, mark: Option<DecimalMark>) -> Vec<Decimal> {
     let groups = run.groups.get(part.clone()).unwrap_or_default();
-    if groups.is_empty() || groups.len() > MOST_GROUPS {
-        return Vec::new();
-    }
     let separators = run
         .separators
-        .get(part.start..part.end - 1)
+        .get(part.start..part.end.saturating_sub(1))
         .unwrap_or_default();
     let digits: Vec<&str> = groups.iter().map(|group| group.digits.as_str()).collect();
     let mut texts = Vec::new();
@@ -159,6 +153,9 @@ mod tests {
         }
         assert_eq!(read("1.234.567,8", None), ["1234567.8"]);
         assert_eq!(read("1 234,5", None), ["1234.5"]);
+        assert_eq!(read("1 234,567", None), ["1234.567"]);
+        assert_eq!(read("1 234\u{A0}567", None), ["1234567"]);
+        assert_eq!(read(".5", None), ["0.5"]);
     }
 
     #[test]
@@ -170,7 +167,16 @@ mod tests {
 
     #[test]
     fn what_is_no_number_has_no_reading() {
-        for text in ["7.0.93", "12.34.56", "1.2,3.4", "1_2.3_4", &"9".repeat(40)] {
+        for text in [
+            "7.0.93",
+            "12.34.56",
+            "1.2,3.4",
+            "1_2.3_4",
+            "123,45,678",
+            "1.23.456",
+            "1,2345,678",
+            &"9".repeat(40),
+        ] {
             assert_eq!(read(text, None), [""; 0], "{text}");
         }
     }

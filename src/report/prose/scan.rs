@@ -340,20 +340,58 @@ mod tests {
         }
         assert_eq!(runs("7.0.93 and 1-2-3"), ["7|0|93", "1", "2", "3"]);
         assert_eq!(runs("2026-13-45"), ["2026", "13", "45"]);
+        assert_eq!(runs("on 2026-09-06."), ["(2026, 9, 6)"]);
+        assert_eq!(runs("2026-09-06-5"), ["2026", "09", "06", "5"]);
+    }
+
+    #[test]
+    fn a_number_does_not_grow_together_with_one_that_is_set_aside() {
+        let glyphs = Visible::of("# 23.1 204 tokens", Markup::Markdown).glyphs;
+        let Scanned { found, asides } = scan(&glyphs);
+        let [Found::Run(run)] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(run.groups[0].digits, "204");
+        assert_eq!(asides, BTreeMap::from([(Aside::Section, 1)]));
     }
 
     #[test]
     fn a_power_of_ten_belongs_to_its_number() {
-        let power = |text| {
+        for (text, expected) in [
+            ("1e6;", Some((6, 0, 2))),
+            ("1e+6", Some((6, 0, 3))),
+            ("2.5E-3", Some((-3, 0, 3))),
+            ("1e20", Some((20, 0, 3))),
+            ("1e21", None),
+            ("1e6x", None),
+            ("1e0061", None),
+            ("5 eels", None),
+            ("5億", Some((8, 0, 1))),
+            ("33.7 万", Some((4, 0, 2))),
+            ("33、万", None),
+            // What is added to ten thousands.
+            ("33万7299", Some((4, 7299, 5))),
+            ("33 万7299", Some((4, 7299, 6))),
+            ("33万7299.", Some((4, 7299, 5))),
+            ("33万7,299", Some((4, 7299, 6))),
+            ("8만 8649", Some((4, 8649, 6))),
+            ("33万72,", Some((4, 72, 3))),
+            // A number of its own.
+            ("33万 299", Some((4, 0, 1))),
+            ("33万,345", Some((4, 0, 1))),
+            ("33万7 299", Some((4, 0, 1))),
+            ("33万7,29", Some((4, 0, 1))),
+            ("33万7299.5", Some((4, 0, 1))),
+            ("33万72999", Some((4, 0, 1))),
+            ("33億7299", Some((8, 0, 1))),
+        ] {
             let scanned = scan(&Visible::of(text, Markup::Plain).glyphs);
-            scanned.found.first().and_then(|found| match found {
-                Found::Run(run) => run.power.map(|power| power.exponent),
+            let power = scanned.found.first().and_then(|found| match found {
+                Found::Run(run) => run.power,
                 Found::Date(_) => None,
-            })
-        };
-        assert_eq!(power("1e6;"), Some(6));
-        assert_eq!(power("2.5E-3"), Some(-3));
-        assert_eq!(power("5億"), Some(8));
-        assert_eq!(power("5 eels"), None);
+            });
+            let power = power.map(|power| (power.exponent, power.units, power.glyphs));
+            assert_eq!(power, expected, "{text}");
+        }
     }
 }

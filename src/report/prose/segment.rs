@@ -79,23 +79,19 @@ impl<'l> Segmenter<'l> {
         for end in 1..=atoms.len() {
             let mut chosen: Option<(usize, usize, Piece)> = None;
             for start in (end.saturating_sub(MOST_ATOMS)..end).rev() {
-                let (Some(first), Some(last)) = (atoms.get(start), atoms.get(end - 1)) else {
+                let (Some(first), Some(last), Some((before, _))) =
+                    (atoms.get(start), atoms.get(end - 1), best.get(start))
+                else {
                     continue;
                 };
                 let part = first.start..last.end;
                 let piece = self.piece(glyphs, run, &part);
-                let split = usize::from(start > 0);
-                let before = best.get(start).map_or(usize::MAX / 2, |(cost, _)| *cost);
-                let cost = before + split + piece.cost(part.len());
+                let cost = before + 1 + piece.cost(part.len());
                 if chosen.as_ref().is_none_or(|(least, ..)| cost <= *least) {
                     chosen = Some((cost, start, piece));
                 }
             }
-            best.push(
-                chosen.map_or((usize::MAX / 2, None), |(cost, start, piece)| {
-                    (cost, Some((start, piece)))
-                }),
-            );
+            best.extend(chosen.map(|(cost, start, piece)| (cost, Some((start, piece)))));
         }
         let mut pieces = Vec::new();
         let mut at = atoms.len();
@@ -138,7 +134,7 @@ impl<'l> Segmenter<'l> {
             let found = self.ledger.matching(*value, around.unit);
             let found: Vec<usize> = found
                 .into_iter()
-                .filter(|index| values.len() == 1 || !self.adds_digits(*value, *index))
+                .filter(|index| values.len() == 1 || !self.adds_digits(*value, around.unit, *index))
                 .collect();
             if !found.is_empty() {
                 right.push(*value);
@@ -204,12 +200,11 @@ impl<'l> Segmenter<'l> {
     }
 
     /// Whether a reading has more decimals than were published: it is then the other reading
-    /// that was meant.
-    fn adds_digits(&self, value: Decimal, index: usize) -> bool {
+    /// that was meant. Milliseconds have three more in seconds.
+    fn adds_digits(&self, value: Decimal, unit: Option<Unit>, index: usize) -> bool {
+        let moved = if unit == Some(Unit::Seconds) { 3 } else { 0 };
         let known = self.ledger.quantities().get(index);
-        known.is_some_and(|quantity| {
-            value.scale() > quantity.value.scale() && value.normalize().scale() < value.scale()
-        })
+        known.is_some_and(|quantity| value.scale() > quantity.value.scale() + moved)
     }
 
     fn near(&mut self, value: Decimal, unit: Option<Unit>) -> Option<NearMiss> {

@@ -143,11 +143,8 @@ fn mark_addresses(glyphs: &mut [Glyph]) {
     let is_part =
         |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\'' | '<' | '>' | ')' | '|' | '`');
     let mut at = 0;
-    while at < glyphs.len() {
-        let starts = glyphs
-            .get(at..at + 3)
-            .is_some_and(|three| three.iter().map(|glyph| glyph.c).eq("://".chars()));
-        if !starts {
+    while let Some(three) = glyphs.get(at..at + 3) {
+        if !three.iter().map(|glyph| glyph.c).eq("://".chars()) {
             at += 1;
             continue;
         }
@@ -231,6 +228,9 @@ mod tests {
             ("`${dir}/${id}.json`", "`${dir}/${id}.json`"),
             ("$0.010 then $0.020", "$0.010 then $0.020"),
             ("5$a and 6$b", "5$a and 6$b"),
+            ("$N is dear\n5 more", "$N is dear\n5 more"),
+            ("$N and $x 5", "$N and $x 5"),
+            ("$N$5", "$N$5"),
         ] {
             assert_eq!(seen(text, Markup::Plain), left, "{text}");
         }

@@ -225,7 +225,8 @@ const LONGEST_KEY: usize = 40;
 
 /// The name before a number: `name=`, `name = `, `"name":`, and `name:` if it is no word of prose.
 fn key_before(before: &[Glyph]) -> Option<String> {
-    let window = before.get(before.len().saturating_sub(LONGEST_KEY + 8)..)?;
+    // The name, and what stands between it and the number.
+    let window = before.get(before.len().saturating_sub(2 * LONGEST_KEY)..)?;
     let text: String = window.iter().map(|glyph| glyph.c).collect();
     let text = text.trim_end_matches([' ', '$']);
     let assigned = text.strip_suffix('=').map(str::trim_end);
@@ -235,15 +236,11 @@ fn key_before(before: &[Glyph]) -> Option<String> {
         (None, None) => return None,
     };
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let start = text.rfind(|c: char| !is_part(c)).map_or(0, |at| {
-        at + text
-            .get(at..)
-            .and_then(|rest| rest.chars().next())
-            .map_or(1, char::len_utf8)
-    });
-    let name = text
-        .get(start..)
-        .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))?;
+    let name = text.rsplit(|c: char| !is_part(c)).next()?;
+    let is_whole = name.len() <= LONGEST_KEY;
+    if !is_whole || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
     let is_code =
         || name.contains('_') || name.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
     (is_name || is_code()).then(|| name.to_owned())
@@ -348,5 +345,69 @@ mod tests {
             around("cost=$0.002"),
             (Some(Unit::Usd), Some("cost".into()))
         );
+    }
+
+    #[test]
+    fn a_name_implies_its_unit() {
+        for (name, unit) in [
+            ("in", Some(Unit::Tokens)),
+            ("out", Some(Unit::Tokens)),
+            ("promptTokens", Some(Unit::Tokens)),
+            ("tools", Some(Unit::ToolRuns)),
+            ("toolruns", Some(Unit::ToolRuns)),
+            ("tool-runs", Some(Unit::ToolRuns)),
+            ("wall", Some(Unit::Ms)),
+            ("wall_ms", Some(Unit::Ms)),
+            ("max_budget_usd", Some(Unit::Usd)),
+            ("cost", Some(Unit::Usd)),
+            ("PRICE_IN", Some(Unit::Usd)),
+            ("extra_percent", Some(Unit::Percent)),
+            ("maxTurns", Some(Unit::Turns)),
+            ("turn", Some(Unit::Turn)),
+            ("stopped_at_turn", Some(Unit::Turn)),
+            ("messages", Some(Unit::Messages)),
+            ("reason", None),
+            ("return", None),
+            ("forms", None),
+        ] {
+            assert_eq!(Unit::of_name(name), unit, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_unit_allows_itself_and_the_index_of_a_turn_a_number_of_turns() {
+        assert!(Unit::Ms.allows(Some(Unit::Ms)));
+        assert!(Unit::Turn.allows(Some(Unit::Turns)) && Unit::Turn.allows(Some(Unit::Turn)));
+        assert!(!Unit::Turns.allows(Some(Unit::Turn)));
+        assert!(!Unit::Ms.allows(Some(Unit::Turns)));
+        assert!(!Unit::Turn.allows(Some(Unit::Ms)));
+        assert!(!Unit::Turn.allows(None));
+    }
+
+    #[test]
+    fn a_sign_that_is_the_next_numbers_or_no_sign_at_all_tells_nothing() {
+        for text in [
+            "50 %75",
+            "5 )",
+            "5 с половиной",
+            "5 сто",
+            "5 ms=89",
+            "5 USD 7",
+            "5 USD7",
+            "5  USD7",
+            "a % 75",
+        ] {
+            assert_eq!(around(text).0, None, "{text}");
+        }
+        assert_eq!(around("75%5 x").0, Some(Unit::Percent));
+        assert_eq!(around("5 USD x").0, Some(Unit::Usd));
+        assert_eq!(around("5 с").0, Some(Unit::Seconds));
+    }
+
+    #[test]
+    fn a_name_of_forty_letters_is_read_whole_and_a_longer_one_not_at_all() {
+        let key = |letters: usize| around(&format!("{} = 5", "n".repeat(letters))).1;
+        assert_eq!(key(40), Some("n".repeat(40)));
+        assert_eq!(key(60), None);
     }
 }

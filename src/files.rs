@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 #[cfg(feature = "sqlite")]
 pub(crate) use plain::not_plain;
-pub(crate) use plain::{open_plain, plain, read_all, read_plain};
+pub(crate) use plain::{open_plain, open_to_read, plain, read_all, read_plain};
 
 /// A file that appears under its name when it is complete; dropped before that, it leaves
 /// nothing behind.
@@ -281,8 +281,7 @@ fn folder_error(folder: &Path, error: io::Error) -> WriteError {
 
 /// Whether two files can be read and have the same bytes.
 fn same_bytes(one: &Path, other: &Path) -> bool {
-    let open = |path| open_plain(path, OpenOptions::new().read(true));
-    let (Ok(one), Ok(other)) = (open(one), open(other)) else {
+    let (Ok(one), Ok(other)) = (open_to_read(one), open_to_read(other)) else {
         return false;
     };
     let length = |file: &File| file.metadata().map(|metadata| metadata.len()).ok();

@@ -2,6 +2,7 @@
 //! read of a run's files is read from plain ones alone.
 
 mod plain;
+mod temporary;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -12,6 +13,7 @@ use tempfile::NamedTempFile;
 #[cfg(feature = "sqlite")]
 pub(crate) use plain::not_plain;
 pub(crate) use plain::{open_plain, open_to_read, plain, read_all, read_plain};
+pub(crate) use temporary::{TemporaryFolder, remove_abandoned, temporary_file};
 
 /// A file that appears under its name when it is complete; dropped before that, it leaves
 /// nothing behind.
@@ -192,14 +194,7 @@ impl AtomicFile {
                 problem: WriteProblem::FolderInPlace,
             });
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".loopmeter-").suffix(".tmp");
-        // The default of 0600 would make results private; the process's umask decides instead.
-        #[cfg(unix)]
-        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-        #[cfg(unix)]
-        builder.permissions(permissions);
-        let temporary = builder.tempfile_in(folder).map_err(at(folder))?;
+        let temporary = temporary_file(folder).map_err(at(folder))?;
         Ok(Self {
             path: path.to_owned(),
             temporary: BufWriter::new(temporary),

@@ -32,7 +32,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{CellRows, ExecuteError, Execution, Experiment, Host, Purse, Spent, Stop};
-use crate::files::{WriteError, open_to_read};
+use crate::files::{WriteError, open_to_read, remove_abandoned};
 use crate::results::digest::DigestError;
 use crate::results::summary::SummaryError;
 use crate::results::{ReadError, RowsError, TableError};
@@ -128,6 +128,12 @@ impl Lab<'_> {
         };
         Ok(experiment.execute_within(purse, execution, take)?)
     }
+}
+
+/// Removes what killed processes were just writing to the folder of all results and to one in it.
+fn remove_left(results: &Path, folder: &Path) {
+    remove_abandoned(results);
+    remove_abandoned(folder);
 }
 
 /// The bytes of a committed file; none where it is not there.

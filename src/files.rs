@@ -2,6 +2,7 @@
 //! read of a run's files is read from plain ones alone.
 
 mod plain;
+mod temporary;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -11,7 +12,8 @@ use tempfile::NamedTempFile;
 
 #[cfg(feature = "sqlite")]
 pub(crate) use plain::not_plain;
-pub(crate) use plain::{open_plain, plain, read_all, read_plain};
+pub(crate) use plain::{open_plain, open_to_read, plain, read_all, read_plain};
+pub(crate) use temporary::{TemporaryFolder, remove_abandoned, temporary_file};
 
 /// A file that appears under its name when it is complete; dropped before that, it leaves
 /// nothing behind.
@@ -192,14 +194,7 @@ impl AtomicFile {
                 problem: WriteProblem::FolderInPlace,
             });
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".loopmeter-").suffix(".tmp");
-        // The default of 0600 would make results private; the process's umask decides instead.
-        #[cfg(unix)]
-        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-        #[cfg(unix)]
-        builder.permissions(permissions);
-        let temporary = builder.tempfile_in(folder).map_err(at(folder))?;
+        let temporary = temporary_file(folder).map_err(at(folder))?;
         Ok(Self {
             path: path.to_owned(),
             temporary: BufWriter::new(temporary),
@@ -281,8 +276,7 @@ fn folder_error(folder: &Path, error: io::Error) -> WriteError {
 
 /// Whether two files can be read and have the same bytes.
 fn same_bytes(one: &Path, other: &Path) -> bool {
-    let open = |path| open_plain(path, OpenOptions::new().read(true));
-    let (Ok(one), Ok(other)) = (open(one), open(other)) else {
+    let (Ok(one), Ok(other)) = (open_to_read(one), open_to_read(other)) else {
         return false;
     };
     let length = |file: &File| file.metadata().map(|metadata| metadata.len()).ok();

@@ -9,6 +9,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use loopmeter::message::{Message, to_json};
 use loopmeter::record::{
@@ -457,6 +458,25 @@ fn what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_read() {
     for named in ["a.jsonl", "d.json"] {
         assert!(record_files(&[path(named)]).is_err(), "{named}");
     }
+}
+
+#[test]
+fn pipes_and_devices_in_a_folder_are_told_and_left_out_and_a_pipe_that_is_named_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let made = Command::new("mkfifo").arg(path("a.jsonl")).status();
+    assert!(made.unwrap().success());
+    fs::write(path("b.jsonl"), short("a")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", path("z.jsonl")).unwrap();
+    let found = record_files(&[folder.path().to_owned()]).unwrap();
+    assert_eq!(found.files, [path("b.jsonl")]);
+    for (told, name) in found.unreadable.iter().zip(["a.jsonl", "z.jsonl"]) {
+        assert_eq!(told.path, path(name));
+        assert!(told.to_string().contains("no plain file"), "{told}");
+    }
+    assert_eq!(found.unreadable.len(), 2);
+    let named = record_files(&[path("a.jsonl")]).unwrap();
+    assert_eq!(named.files, [path("a.jsonl")]);
 }
 
 #[test]

@@ -21,6 +21,14 @@ pub(crate) fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File>
     }
 }
 
+/// Opens the plain file at `path` to read it.
+///
+/// # Errors
+/// Those of [`open_plain`].
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
+    open_plain(path, OpenOptions::new().read(true))
+}
+
 /// `file`, if it is a plain one. It has to have been opened so that the opening could not wait.
 ///
 /// # Errors
@@ -36,9 +44,9 @@ pub(crate) fn plain(file: File) -> io::Result<File> {
 /// All bytes of the plain file at `path`.
 ///
 /// # Errors
-/// Those of [`open_plain`] and of [`read_all`].
+/// Those of [`open_to_read`] and of [`read_all`].
 pub(crate) fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
-    read_all(&mut open_plain(path, OpenOptions::new().read(true))?)
+    read_all(&mut open_to_read(path)?)
 }
 
 /// What is left of `file`, a plain one of 1 GiB at most.
@@ -49,6 +57,7 @@ pub(crate) fn read_all(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let length = file.metadata()?.len();
     if length <= MOST_BYTES {
+        bytes.try_reserve_exact(usize::try_from(length).unwrap_or_default())?;
         // It may grow while it is read.
         file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     }

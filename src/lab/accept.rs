@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::publish::derive;
-use super::{CELLS, Lab, LabError, Measured, TURNS, committed_bytes};
+use super::{CELLS, Lab, LabError, Measured, TURNS, committed_bytes, remove_left};
 use crate::experiment::Experiment;
-use crate::files::{WriteError, write_file};
+use crate::files::{TemporaryFolder, WriteError, write_file};
 
 /// What was accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,10 +34,8 @@ pub fn accept(
         }
     };
     fs::create_dir_all(&folder).map_err(at(&folder))?;
-    let beside = tempfile::Builder::new()
-        .prefix(".loopmeter-accept-")
-        .tempdir_in(lab.results)
-        .map_err(at(lab.results))?;
+    remove_left(lab.results, &folder);
+    let beside = TemporaryFolder::in_place(lab.results).map_err(at(lab.results))?;
     for (file, rows) in [(CELLS, &rows.cells), (TURNS, &rows.turns)] {
         let csv = rows.to_csv().map_err(LabError::Csv)?;
         write_file(&beside.path().join(file), &csv)?;

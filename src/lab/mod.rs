@@ -27,12 +27,12 @@ pub use publish::{Published, publish, publish_within};
 pub use reading::{Measured, Reading, TableTexts, clocked, judged};
 pub use timed::{Doubt, FALSE_ALARMS, LEAST_RATIO, Outcome, Timing};
 
-use std::fs;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{CellRows, ExecuteError, Execution, Experiment, Host, Purse, Spent, Stop};
-use crate::files::WriteError;
+use crate::files::{WriteError, open_to_read, remove_abandoned};
 use crate::results::digest::DigestError;
 use crate::results::summary::SummaryError;
 use crate::results::{ReadError, RowsError, TableError};
@@ -130,12 +130,23 @@ impl Lab<'_> {
     }
 }
 
+/// Removes what killed processes were just writing to the folder of all results and to one in it.
+fn remove_left(results: &Path, folder: &Path) {
+    remove_abandoned(results);
+    remove_abandoned(folder);
+}
+
 /// The bytes of a committed file; none where it is not there.
 fn committed_bytes(folder: &Path, file: &str) -> Result<Option<Vec<u8>>, LabError> {
     let path = folder.join(file);
-    match fs::read(&path) {
+    let read = || -> io::Result<_> {
+        let mut bytes = Vec::new();
+        open_to_read(&path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(LabError::Committed { path, source }),
     }
 }
@@ -168,7 +179,7 @@ pub enum LabError {
     Table(#[from] TableError),
     /// A table cannot be printed.
     #[error("the table cannot be printed: {0}")]
-    Csv(#[source] std::io::Error),
+    Csv(#[source] io::Error),
     /// The plot cannot be made of the rows.
     #[error("the plot: {0}")]
     Plot(String),
@@ -190,7 +201,7 @@ pub enum LabError {
         /// Which file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
 }
 

@@ -9,7 +9,7 @@ use crate::files::{Commit, write_file};
 use crate::lab::needed::Needed;
 use crate::lab::{
     CELLS, Draw, INPUTS, Lab, LabError, Measured, PLOT, Reading, SUMMARY, TABLE_CSV, TABLE_MD,
-    TURNS,
+    TURNS, remove_left,
 };
 use crate::results::claims::{ClaimError, ClaimOutcome, Verdict};
 use crate::results::digest::{DIGESTS_FILE, write_digests};
@@ -26,7 +26,8 @@ pub struct Published {
 }
 
 /// Runs `experiment` and writes its folder of results. Rows are written as they come, so memory
-/// does not grow with the sweep; no file appears before it is whole.
+/// does not grow with the sweep; no file appears before it is whole. What killed processes were just
+/// writing there is removed.
 ///
 /// # Errors
 /// [`LabError`]; the files that were there before then stand as they were.
@@ -45,6 +46,7 @@ pub fn publish_within(
     purse: Option<&mut Purse>,
 ) -> Result<Published, LabError> {
     let folder = lab.folder(experiment);
+    remove_left(lab.results, &folder);
     let mut cells = CsvFile::create(&folder.join(CELLS), experiment.cell_columns())?;
     let mut turns = CsvFile::create(&folder.join(TURNS), experiment.turn_columns())?;
     let mut take = |rows: CellRows| {

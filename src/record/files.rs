@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use crate::files::open_to_read;
+
 /// The files that were found.
 #[derive(Debug, Default)]
 pub struct RecordFiles {
@@ -42,7 +44,8 @@ const COMPRESSED: [(&str, &[u8]); 4] = [
 
 /// The files that are meant: files as they are, and of folders what is called `.jsonl`, `.json`
 /// or `.traj`, however deep, in the order of their names. What cannot be read in a folder is
-/// told and left out. A file that is met twice is read once. `-` is standard input; a file of that name is `./-`.
+/// told and left out, and so is a pipe or a device there; one that is named itself is read. A file
+/// that is met twice is read once. `-` is standard input; a file of that name is `./-`.
 ///
 /// # Errors
 /// [`Unreadable`] for a path that was named itself.
@@ -58,12 +61,18 @@ pub fn record_files(paths: &[PathBuf]) -> Result<RecordFiles, Unreadable> {
             path: path.to_path_buf(),
             error,
         };
-        if fs::metadata(path).map_err(of_path)?.is_dir() {
+        let kind = fs::metadata(path).map_err(of_path)?;
+        if kind.is_dir() {
             found.walk(path).map_err(of_path)?;
-        } else {
-            readable(path).map_err(of_path)?;
-            found.take(path);
+            continue;
         }
+        // What a pipe begins with can be read once.
+        if kind.is_file() {
+            File::open(path)
+                .and_then(begins_with_text)
+                .map_err(of_path)?;
+        }
+        found.take(path);
     }
     Ok(found)
 }
@@ -88,7 +97,9 @@ impl RecordFiles {
             let seen = if entry.file_type()?.is_dir() {
                 self.walk(&path)
             } else if is_record(&path) {
-                readable(&path).map(|()| self.take(&path))
+                open_to_read(&path)
+                    .and_then(begins_with_text)
+                    .map(|()| self.take(&path))
             } else {
                 Ok(())
             };
@@ -115,18 +126,10 @@ fn is_record(path: &Path) -> bool {
     last.is_some_and(|last| RECORDS.contains(&last.as_str()))
 }
 
-/// Whether a file can be opened and begins with text.
-fn readable(path: &Path) -> io::Result<()> {
-    let kind = fs::metadata(path)?;
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        // What a pipe begins with can be read once.
-        return Ok(());
-    }
+/// Whether a file can be read and begins with text.
+fn begins_with_text(file: File) -> io::Result<()> {
     let mut begin = Vec::new();
-    File::open(path)?.take(8).read_to_end(&mut begin)?;
+    file.take(8).read_to_end(&mut begin)?;
     if COMPRESSED.iter().any(|(_, magic)| begin.starts_with(magic)) {
         return Err(io::Error::other("compressed: unpack it first"));
     }

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::files::{Commit, WriteError, write_file};
+use crate::files::{Commit, WriteError, open_to_read, write_file};
 
 /// The file that holds the digests of its folder.
 pub const DIGESTS_FILE: &str = "SHA256SUMS";
@@ -132,7 +132,8 @@ pub fn verify_digests(folder: &Path) -> Result<Vec<Mismatch>, DigestError> {
 }
 
 fn read_digests(path: &Path) -> Result<BTreeMap<String, String>, DigestError> {
-    let text = fs::read_to_string(path).map_err(reading(path))?;
+    let text = open_to_read(path).and_then(io::read_to_string);
+    let text = text.map_err(reading(path))?;
     let mut digests = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         let parsed = parse_line(line).filter(|(file, _)| !digests.contains_key(file));
@@ -176,7 +177,7 @@ fn visible_files(folder: &Path) -> io::Result<Vec<String>> {
 /// # Errors
 /// [`DigestError::Read`] if it cannot be read.
 pub fn digest_of(path: &Path) -> Result<String, DigestError> {
-    let mut file = File::open(path).map_err(reading(path))?;
+    let mut file = open_to_read(path).map_err(reading(path))?;
     let mut hasher = Hasher::default();
     let mut buffer = [0; 8_192];
     loop {

@@ -1,13 +1,13 @@
 //! Reading rows back from CSV, with the place of whatever is wrong.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use super::cell::{Cell, Kind};
 use super::decimal::parse_decimal;
 use super::rows::{Column, RowSet, RowsError, check_header};
+use crate::files::open_to_read;
 
 /// How the kinds of the columns are known.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl RowSet {
     /// [`ReadError`] with the line and the column of the first thing that is wrong.
     pub fn read_csv(path: &Path, schema: Schema<'_>) -> Result<Self, ReadError> {
         let name = path.display().to_string();
-        match File::open(path) {
+        match open_to_read(path) {
             Ok(file) => Self::from_reader(&name, file, schema),
             Err(error) => Err(at(&name, None)(error.into())),
         }

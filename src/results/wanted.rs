@@ -2,13 +2,13 @@
 //! millions of rows is as large as the question.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::Path;
 
 use super::cell::Cell;
 use super::filter::Filter;
 use super::read::{ReadError, at, check_columns, from_csv, parse_cell};
 use super::rows::{Column, RowSet};
+use crate::files::open_to_read;
 
 /// What is asked of rows: some columns, of the rows that some filter means.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub fn each_row<E: From<ReadError>>(
     take: &mut dyn FnMut(Vec<Cell>) -> Result<(), E>,
 ) -> Result<(), E> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| at(&name, None)(error.into()))?;
+    let file = open_to_read(path).map_err(|error| at(&name, None)(error.into()))?;
     let mut csv = csv::Reader::from_reader(file);
     let header = csv.headers().map_err(|error| from_csv(&name, error))?;
     check_columns(header, columns).map_err(at(&name, Some(1)))?;

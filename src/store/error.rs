@@ -97,13 +97,25 @@ pub enum StoreError {
     },
     /// The database says no.
     #[cfg(feature = "sqlite")]
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}{}", path.display(), advice(source))]
     Sqlite {
         /// The database.
         path: PathBuf,
         /// What it says.
         source: rusqlite::Error,
     },
+}
+
+/// What helps where it is not the database that says no, but its folder.
+#[cfg(feature = "sqlite")]
+fn advice(source: &rusqlite::Error) -> &'static str {
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::CannotOpen) => {
+            "; make the database and its folder writable: its log is kept beside it, even where \
+             runs are only looked at"
+        }
+        _ => "",
+    }
 }
 
 pub(super) fn io_error(path: &Path, source: io::Error) -> StoreError {

@@ -111,12 +111,16 @@ pub trait Store: Send + Sync {
             id: id.to_owned(),
             store: self.place().to_owned(),
         };
+        // A store that cannot be read is left without a folder that nobody needs.
+        if self.has(id)? {
+            return Err(taken());
+        }
         let made = self.folders().make(id)?;
         let hold = match self.folders().lock(id) {
             Err(StoreError::Driven(_)) => return Err(taken()),
             held => held?,
         };
-        // Looked for under the lock: whoever held it before may have saved the run.
+        // Looked for once more, under the lock: whoever held it before may have saved the run.
         if self.has(id)? {
             return Err(taken());
         }

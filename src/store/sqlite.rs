@@ -21,7 +21,7 @@ use crate::store::error::io_error;
 const SCHEMA: u32 = 1;
 
 /// What marks a database as one of runs: `lmtr`, kept in it as `application_id`.
-const OURS: u32 = 0x6c6d_7472;
+const OURS: i64 = 0x6c6d_7472;
 
 /// How long another process's write is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,11 +63,11 @@ struct Open {
     files: Vec<(PathBuf, Identity)>,
 }
 
-/// A row as it stands.
+/// A row as it stands, whatever is in it: a damaged one hides none of the others.
 struct Stored {
     id: String,
     status: String,
-    record: String,
+    record: Vec<u8>,
 }
 
 impl SqliteStore {
@@ -155,7 +155,7 @@ impl SqliteStore {
     /// The record of a row, if row and record agree.
     fn decode(&self, row: &Stored) -> Result<Record, StoreError> {
         let place = format!("{}, run {}", self.path.display(), row.id);
-        let record = Record::from_bytes(row.record.as_bytes(), &row.id, &place)?;
+        let record = Record::from_bytes(&row.record, &row.id, &place)?;
         let status = record.run.status.as_str();
         if status != row.status {
             let why = format!("its row says {:?} and its record {status:?}", row.status);
@@ -211,15 +211,16 @@ impl Kind {
         connection.busy_timeout(PATIENCE)?;
         // All of one moment: another process may be making the tables.
         let moment = connection.unchecked_transaction()?;
-        let number = |sql| moment.query_row(sql, [], |row| row.get::<_, u32>(0));
+        let number = |sql| moment.query_row(sql, [], |row| row.get::<_, i64>(0));
         let (application, version) = (
             number("PRAGMA application_id")?,
             number("PRAGMA user_version")?,
         );
-        Ok(match (application, version) {
-            (OURS, ..=SCHEMA) => Self::Ours,
-            (OURS, newer) => Self::Newer(newer),
-            (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Self::Empty,
+        // No version of this program has a negative one.
+        Ok(match (application, u32::try_from(version)) {
+            (OURS, Ok(..=SCHEMA)) => Self::Ours,
+            (OURS, Ok(newer)) => Self::Newer(newer),
+            (0, Ok(0)) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Self::Empty,
             _ => Self::Foreign,
         })
     }
@@ -238,10 +239,11 @@ fn prepare(connection: &mut Connection, kind: Kind) -> rusqlite::Result<()> {
 
 impl Stored {
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Self {
-            id: row.get(0)?,
-            status: row.get(1)?,
-            record: row.get(2)?,
+            id: text(row.get_ref(0)?.as_bytes()?),
+            status: text(row.get_ref(1)?.as_bytes()?),
+            record: row.get_ref(2)?.as_bytes()?.to_vec(),
         })
     }
 }

@@ -6,6 +6,9 @@ use crate::provider::Latency;
 use crate::provider::wire::Delivery;
 use crate::run::{RunSettings, StopReason};
 
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
 fn settings() -> RunSettings {
     let prices = crate::pricing::PriceList::builtin().unwrap();
     RunSettings::new(prices.all()[0].clone())
@@ -383,108 +386,4 @@ fn a_record_of_this_format_says_itself_that_no_call_was_started() {
     record.run.in_flight = None;
     let bytes = record.to_bytes().unwrap();
     assert_eq!(Record::from_bytes(&bytes, "a", "here").unwrap(), record);
-}
-
-#[cfg(feature = "sqlite")]
-mod sqlite {
-    use super::*;
-
-    #[test]
-    fn looking_for_runs_makes_no_database() {
-        let bench = Database(tempfile::tempdir().unwrap());
-        assert!(bench.store().find(Filter::default()).unwrap().is_empty());
-        assert!(!bench.store().has("a").unwrap());
-        assert!(!bench.path().exists());
-    }
-
-    #[test]
-    fn a_database_of_another_program_or_of_a_later_version_is_refused_and_left_alone() {
-        let bench = Database(tempfile::tempdir().unwrap());
-        std::fs::create_dir_all(bench.path().parent().unwrap()).unwrap();
-        let connection = rusqlite::Connection::open(bench.path()).unwrap();
-        connection.execute_batch("CREATE TABLE t (a)").unwrap();
-        let error = bench.store().load("a").unwrap_err();
-        assert!(error.to_string().contains("another program"), "{error}");
-
-        let bench = Database(tempfile::tempdir().unwrap());
-        drop(saved(bench.store().as_ref(), "a"));
-        let connection = rusqlite::Connection::open(bench.path()).unwrap();
-        connection.execute_batch("PRAGMA user_version = 2").unwrap();
-        assert!(matches!(
-            bench.store().load("a"),
-            Err(StoreError::NewerTables { found: 2, .. })
-        ));
-    }
-
-    #[test]
-    fn a_file_that_is_no_database_is_told() {
-        let bench = Database(tempfile::tempdir().unwrap());
-        std::fs::create_dir_all(bench.path().parent().unwrap()).unwrap();
-        std::fs::write(
-            bench.path(),
-            "no database, but a text of some length".repeat(9),
-        )
-        .unwrap();
-        let error = bench.store().load("a").unwrap_err();
-        assert!(error.to_string().contains("not a database"), "{error}");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn what_is_saved_after_the_database_was_moved_removed_or_replaced_is_told_to_be_lost() {
-        let bench = Database(tempfile::tempdir().unwrap());
-        let store = bench.store();
-        let hold = saved(store.as_ref(), "a");
-        let away = bench.path().with_extension("away");
-        let log = bench.path().with_extension("db-wal");
-        let moved = |what: &str| {
-            let result = store.save(&hold, &record("a"));
-            assert!(
-                matches!(result, Err(StoreError::Moved { .. })),
-                "{what}: {result:?}"
-            );
-            let found = store.load("a").unwrap_err().to_string();
-            assert!(!found.is_empty(), "{what}");
-        };
-        for file in [bench.path(), log] {
-            std::fs::rename(&file, &away).unwrap();
-            moved("moved");
-            std::fs::write(&file, "").unwrap();
-            moved("replaced");
-            std::fs::rename(&away, &file).unwrap();
-            store.save(&hold, &record("a")).unwrap();
-        }
-        std::fs::remove_file(bench.path()).unwrap();
-        moved("removed");
-    }
-
-    #[test]
-    fn a_row_that_contradicts_its_record_is_damaged() {
-        let bench = Database(tempfile::tempdir().unwrap());
-        drop(saved(bench.store().as_ref(), "a"));
-        let connection = rusqlite::Connection::open(bench.path()).unwrap();
-        connection
-            .execute_batch("UPDATE runs SET status = 'completed'")
-            .unwrap();
-        let error = bench.store().load("a").unwrap_err();
-        assert!(error.to_string().contains("its row says"), "{error}");
-    }
-
-    #[test]
-    fn many_open_a_new_database_at_once() {
-        let bench = Database(tempfile::tempdir().unwrap());
-        std::thread::scope(|scope| {
-            for number in 0..8 {
-                let bench = &bench;
-                scope.spawn(move || drop(saved(bench.store().as_ref(), &format!("x{number}"))));
-            }
-        });
-        assert_eq!(bench.store().find(Filter::default()).unwrap().len(), 8);
-    }
-
-    #[test]
-    fn a_store_tells_a_person_who_debugs_where_it_is() {
-        let told = format!("{:?}", SqliteStore::new(Path::new("runs.db")));
-        assert_eq!(told, "SqliteStore(\"runs.db\")");
-    }
 }

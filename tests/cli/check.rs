@@ -136,6 +136,23 @@ fn results_that_are_no_text_are_told() {
     assert!(told.contains("results/plan/cells.csv"), "{told}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_committed_results_is_told_at_once() {
+    for (experiment, file) in [
+        ("plan", "cells.csv"),
+        ("plan", "inputs.json"),
+        ("cancel-real", "turns.csv"),
+        ("cancel-real", "SHA256SUMS"),
+    ] {
+        let folder = only(experiment);
+        folder.pipe(&format!("results/{experiment}/{file}"));
+        let ran = folder.run_soon(&["check"]);
+        assert!(matches!(ran.code, Some(1 | 3)), "{file}: {ran}");
+        assert!(ran.to_string().contains("no plain file"), "{file}: {ran}");
+    }
+}
+
 #[test]
 fn inputs_that_cannot_be_read_and_digests_that_are_gone_are_told_and_end_nothing_else() {
     let folder = only("plan");

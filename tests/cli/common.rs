@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -16,6 +16,14 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Asserts the exit code and returns what was printed.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
@@ -105,12 +113,37 @@ impl Folder {
 
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        let output = self.command(arguments).output().unwrap();
-        Ran {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+        Ran::of(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs the program, which is killed where it waits for somebody who never comes.
+    #[cfg(unix)]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "waits for another process, not for a clock"
+    )]
+    pub(crate) fn run_soon(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        for _ in 0..6_000 {
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
         }
+        // It has ended, unless it waits.
+        let _ = child.kill();
+        Ran::of(child.wait_with_output().unwrap())
+    }
+
+    /// Puts a pipe that nobody reads or writes in the place of a file below the folder.
+    #[cfg(unix)]
+    pub(crate) fn pipe(&self, file: &str) {
+        let path = self.path().join(file);
+        fs::remove_file(&path).unwrap();
+        let made = Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
     }
 
     /// Every file below a folder, by its path from there.

@@ -188,7 +188,8 @@ fn colours_are_for_terminals() {
 
 #[cfg(unix)]
 mod processes {
-    use std::process::{Command, Stdio};
+    use std::collections::BTreeSet;
+    use std::process::{Child, Command, Stdio};
 
     use super::*;
 
@@ -205,6 +206,49 @@ mod processes {
             "title = \"Long\"\nabout = \"A runaway.\"\n\
              settings = { scenario = \"runaway\", max_turns = 4_000_000_000 }\n",
         );
+    }
+
+    #[test]
+    fn what_a_killed_run_was_just_writing_is_removed_by_the_next_one_and_nothing_of_one_at_work() {
+        let folder = Folder::empty();
+        folder.write(
+            "long.toml",
+            "title = \"Long\"\nabout = \"A runaway.\"\n\
+             settings = { scenario = \"runaway\", max_turns = 4_000_000_000 }\n",
+        );
+        let names = || -> BTreeSet<String> {
+            let entries = std::fs::read_dir(folder.path().join("results/long"));
+            let names = entries.into_iter().flatten().flatten();
+            let names = names.map(|entry| entry.file_name().into_string().unwrap());
+            names.collect()
+        };
+        // Each writes two files as long as it is at work, which is for ever.
+        let begin = |is_begun: &dyn Fn() -> bool| {
+            let mut command = folder.command(&["run", "long.toml"]);
+            let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+            while !is_begun() {
+                let ended = child.try_wait().unwrap();
+                assert!(ended.is_none(), "it ended before it was killed");
+                std::thread::yield_now();
+            }
+            child
+        };
+        let kill = |mut child: Child| {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        };
+        kill(begin(&|| names().len() == 2));
+        let left = names();
+        assert_eq!(left.len(), 2, "{left:?}");
+        folder.write("results/.loopmeter-accept-killed/cells.csv", "rows");
+        let first = begin(&|| names().len() == 2 && names().is_disjoint(&left));
+        let of_first = names();
+        let second = begin(&|| names().len() == 4);
+        assert!(names().is_superset(&of_first), "{of_first:?}");
+        let accepted = folder.path().join("results/.loopmeter-accept-killed");
+        assert!(!accepted.exists());
+        kill(first);
+        kill(second);
     }
 
     /// Interrupts an experiment when it has begun.

@@ -322,6 +322,28 @@ fn damaged_files_are_refused_and_only_they_are_run_again() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_chunk_is_refused_at_once_and_the_chunk_run_again() {
+    let folder = sharded();
+    folder.pipe(&format!("{SECOND}/cells-00000004.csv"));
+    let refused = folder.run_soon(&["merge", "--out", "merged"]).refused();
+    assert!(refused.contains("no plain file"), "{refused}");
+    let ran = folder.run_soon(&["run", "sweep.toml", "--shard", "2/3"]);
+    let told = ran.exits(0).stdout;
+    assert!(told.contains("1 cell run, 15 were there"), "{told}");
+    merges_into_the_whole(&folder);
+    for file in [".lock", "inputs.json"] {
+        let folder = sharded();
+        folder.pipe(&format!("{SECOND}/{file}"));
+        let ran = folder.run_soon(&["run", "sweep.toml", "--shard", "2/3"]);
+        assert_eq!(ran.code, Some(3), "{ran}");
+        assert!(ran.stderr.contains("no plain file"), "{ran}");
+        let merged = folder.run_soon(&["merge", "--out", "merged", "--quiet"]);
+        assert!(merged.code.is_some(), "{file}: {merged}");
+    }
+}
+
 #[test]
 fn a_changed_manifest_is_refused() {
     let manifest = format!("{SECOND}/manifest.json");

@@ -1,13 +1,12 @@
 //! The files of one chunk: rows under a header, held against a digest whenever they are read.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::manifest::Chunk;
 use crate::experiment::{CellRows, Experiment};
-use crate::files::WriteError;
+use crate::files::{WriteError, open_to_read};
 use crate::lab::LabError;
 use crate::results::digest::{Hasher, digest_of};
 use crate::results::{Column, CsvFile, RowSet};
@@ -68,7 +67,7 @@ pub(super) fn copy_rows(
     (header, digest): (&[u8], &str),
     out: &mut dyn FnMut(&[u8]) -> Result<(), WriteError>,
 ) -> Result<(), ChunkFault> {
-    let file = File::open(path).map_err(|error| match error.kind() {
+    let file = open_to_read(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => ChunkFault::Gone,
         _ => ChunkFault::Unreadable(error),
     })?;

@@ -15,7 +15,7 @@ use super::{Division, Shard};
 use crate::experiment::Experiment;
 use crate::files::AtomicFile;
 use crate::lab::publish::finish;
-use crate::lab::{CELLS, Draw, LabError, Published, TURNS};
+use crate::lab::{CELLS, Draw, LabError, Published, TURNS, remove_left};
 use crate::results::Column;
 
 /// How many chunks or shards are told one by one.
@@ -121,6 +121,7 @@ impl<'e> Merge<'e> {
     ) -> Result<Self, MergeError> {
         let chunks = in_order(experiment, shards)?;
         let folder = results.join(experiment.name());
+        remove_left(results, &folder);
         let cells = chunks.iter().map(|(found, chunk)| Part {
             path: cells_path(&found.folder, chunk.number),
             digest: &chunk.cells_sha256,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::manifest::{Manifest, NoManifest};
 use super::merge::MergeError;
 use super::{MANIFEST, Refusal};
+use crate::files::read_plain;
 use crate::lab::INPUTS;
 
 /// How far below a folder that was named shards are looked for: `EXPERIMENT/shards/K-of-N`.
@@ -87,7 +88,7 @@ fn read(folder: PathBuf) -> Result<Found, MergeError> {
         path: path.clone(),
         source,
     };
-    let text = fs::read(&path).map_err(unreadable)?;
+    let text = read_plain(&path).map_err(unreadable)?;
     let manifest = match Manifest::parse(&text) {
         Ok(manifest) => manifest,
         Err(NoManifest::Other(difference)) => {
@@ -104,7 +105,7 @@ fn read(folder: PathBuf) -> Result<Found, MergeError> {
             return Err(Refusal::Manifest { path, error }.into());
         }
     };
-    let inputs = fs::read(folder.join(INPUTS)).ok();
+    let inputs = read_plain(&folder.join(INPUTS)).ok();
     Ok(Found {
         folder,
         manifest,

@@ -1,7 +1,7 @@
 //! Running one shard: only what is missing, chunk by chunk.
 
 use std::fmt;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::manifest::{Chunk, Difference, Machine, Manifest, NoManifest, Sweep};
 use super::{Division, MANIFEST, Shard};
 use crate::clock::ClockKind;
 use crate::experiment::Experiment;
-use crate::files::{WriteError, write_file};
+use crate::files::{WriteError, open_plain, write_file};
 use crate::lab::{INPUTS, Lab, LabError, committed_bytes};
 
 /// The file that the process at work holds.
@@ -278,7 +278,9 @@ fn lock(folder: &Path) -> Result<File, LabError> {
         problem: error.into(),
     };
     fs::create_dir_all(folder).map_err(failed)?;
-    let file = File::create(&path).map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let file = open_plain(&path, &options).map_err(failed)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(ShardError::Held(folder.to_owned()).into()),
         // Some file systems of clusters have no locks; there nothing keeps two processes apart.

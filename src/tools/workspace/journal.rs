@@ -17,6 +17,9 @@ use crate::letters::inert_json;
 /// The journal's file name, beside the folder of the files.
 pub(super) const FILE: &str = "journal.jsonl";
 
+/// The most bytes of a line.
+const MOST_LINE_BYTES: usize = 1 << 20;
+
 /// What was done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +91,10 @@ pub(super) fn append(root: &Dir, entry: &JournalEntry, reach: &Reach) -> io::Res
     let mut file = plain(file.into_std())?;
     // Names are the model's, and people look at the journal in a terminal.
     let line = inert_json(serde_json::to_string(entry)?) + "\n";
+    if line.len() > MOST_LINE_BYTES {
+        let words = "the journal takes no entry of more than 1 MiB: the id of the call is too long";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+    }
     seek_to_end_of_last_entry(&mut file)?;
     let end = file.stream_position()?;
     let written = write_line(&mut file, line.as_bytes(), reach);
@@ -130,7 +137,7 @@ fn parse(text: &[u8]) -> Result<Vec<JournalEntry>, WorkspaceProblem> {
     for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         match entry(line) {
             Some(entry) => entries.push(entry),
-            None if !line.ends_with(b"\n") => break,
+            None if !line.ends_with(b"\n") && line.len() <= MOST_LINE_BYTES => break,
             None => return Err(WorkspaceProblem::Journal { line: index + 1 }),
         }
     }
@@ -220,6 +227,28 @@ mod tests {
         with_journal(&format!("{LINE}{{\"action\n{LINE}"), |root| {
             let problem = read(root).unwrap_err();
             assert!(matches!(problem, WorkspaceProblem::Journal { line: 2 }));
+        });
+    }
+
+    #[test]
+    fn a_last_line_that_is_longer_than_any_entry_is_an_error_and_none_that_was_cut_short() {
+        with_journal(LINE, |root| {
+            let file = root.open_with(FILE, options().write(true)).unwrap();
+            let length = LINE.len() + MOST_LINE_BYTES + 1;
+            file.set_len(u64::try_from(length).unwrap()).unwrap();
+            let problem = read(root).unwrap_err();
+            assert!(matches!(problem, WorkspaceProblem::Journal { line: 2 }));
+        });
+    }
+
+    #[test]
+    fn an_entry_that_is_longer_than_a_line_can_be_is_refused_and_the_journal_left_alone() {
+        with_journal(LINE, |root| {
+            let id = "i".repeat(MOST_LINE_BYTES);
+            let entry = JournalEntry::deleted("b", Some(&id));
+            let error = append(root, &entry, &|_| Ok(())).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+            assert_eq!(root.read_to_string(FILE).unwrap(), LINE);
         });
     }
 

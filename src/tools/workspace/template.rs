@@ -95,7 +95,7 @@ impl Template {
         let mut builder = Builder::default();
         for entry in found {
             let added = plain_file(entry.kind)
-                .and_then(|()| Ok(read_bounded(&dir, &entry.path)?))
+                .and_then(|()| read_bounded(&dir, &entry.path))
                 .and_then(|contents| builder.add(&entry.path, &contents));
             added.map_err(at(&entry.path))?;
         }
@@ -140,12 +140,15 @@ pub(super) fn open_plain(dir: &Dir, name: &str) -> io::Result<File> {
     }
 }
 
-/// The contents of a file, one byte more than is allowed at most.
-fn read_bounded(dir: &Dir, path: &str) -> io::Result<Vec<u8>> {
+/// The contents of a file, one byte more than is allowed at most; a larger one is not read.
+fn read_bounded(dir: &Dir, path: &str) -> Result<Vec<u8>, WorkspaceProblem> {
+    let file = open_plain(dir, path)?;
+    if file.metadata()?.len() > MOST_TOTAL_BYTES {
+        return Err(WorkspaceProblem::TooLarge);
+    }
     let mut contents = Vec::new();
-    open_plain(dir, path)?
-        .take(MOST_TOTAL_BYTES + 1)
-        .read_to_end(&mut contents)?;
+    // It may grow while it is read.
+    file.take(MOST_TOTAL_BYTES + 1).read_to_end(&mut contents)?;
     Ok(contents)
 }
 
@@ -230,6 +233,19 @@ mod tests {
         let half = vec![b'x'; usize::try_from(MOST_TOTAL_BYTES / 2).unwrap() + 1];
         let large = problem(Template::from_files([("a", &half), ("b", &half)]));
         assert!(large.starts_with("b: has more than 67108864"), "{large}");
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_refused_unread() {
+        let folder = tempfile::tempdir().unwrap();
+        // Without a byte on the disk.
+        let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
+        sparse.set_len(1 << 40).unwrap();
+        let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        let read = read_bounded(&dir, "sparse");
+        assert!(matches!(read, Err(WorkspaceProblem::TooLarge)), "{read:?}");
+        let words = problem(Template::from_folder(folder.path()));
+        assert!(words.contains("sparse: has more than 67108864"), "{words}");
     }
 
     #[test]

@@ -327,6 +327,27 @@ mod tests {
     }
 
     #[test]
+    fn each_group_has_a_fit_of_its_own_in_the_order_in_which_they_come() {
+        let csv =
+            "model,n,y\nb,1,2\na,1,1\nb,2,4\na,2,4\nb,3,6\na,3,9\nb,4,8\na,4,16\nc,1,1\na,5,\n";
+        let rows = RowSet::from_reader("x", csv.as_bytes(), Schema::ByName).unwrap();
+        let groups = Fit::of_groups(&rows, ("n", "y"), "model").unwrap();
+        let told = groups.into_iter().map(|(group, fit)| match fit {
+            Ok(fit) => format!("{group}: {fit}"),
+            Err(error) => format!("{group}: {error}"),
+        });
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                "b: a + bN + cN²: a = 0.000, b = 2.000, c = 0.000, R² = 1.000000, n = 4",
+                "a: a + bN + cN²: a = 0.000, b = 0.000, c = 1.000, R² = 1.000000, n = 4",
+                "c: no fit: 1 different values of N, and 4 are needed",
+            ]
+        );
+        assert!(Fit::of_groups(&rows, ("n", "y"), "none").is_err());
+    }
+
+    #[test]
     fn missing_values_are_left_out_and_not_counted_as_zero() {
         let csv = "turns,prompt_tokens\n1,1\n2,4\n3,9\n4,16\n5,\n";
         let rows = RowSet::from_reader("x", csv.as_bytes(), Schema::ByName).unwrap();

@@ -287,13 +287,11 @@ impl Endpoint {
             address.is_loopback() || address.is_unspecified()
         };
         let host = self.base_url.host_str().unwrap_or_default();
-        match host.trim_matches(['[', ']']).parse() {
-            Ok(address) => is_here(address),
-            Err(_) => {
-                let name = host.strip_suffix('.').unwrap_or(host);
-                name == "localhost" || name.ends_with(".localhost")
-            }
+        if let Ok(address) = host.trim_matches(['[', ']']).parse() {
+            return is_here(address);
         }
+        let name = host.strip_suffix('.').unwrap_or(host);
+        name == "localhost" || name.ends_with(".localhost")
     }
 }
 

@@ -1,6 +1,8 @@
 //! Files that are never seen half-written: written beside, synced, renamed into place. What is
 //! read of a run's files is read from plain ones alone.
 
+#[cfg(feature = "cli")]
+mod abandoned;
 mod plain;
 mod temporary;
 
@@ -10,10 +12,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+#[cfg(feature = "cli")]
+pub(crate) use abandoned::{TemporaryFolder, remove_abandoned};
 #[cfg(feature = "sqlite")]
 pub(crate) use plain::not_plain;
 pub(crate) use plain::{open_plain, open_to_read, plain, read_all, read_plain};
-pub(crate) use temporary::{TemporaryFolder, remove_abandoned, temporary_file};
+pub(crate) use temporary::temporary_file;
 
 /// A file that appears under its name when it is complete; dropped before that, it leaves
 /// nothing behind.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::exit::{Exit, Failure};
 use super::output::{self, counted};
+use super::signals::Interrupt;
 use crate::latency::{FEW, Fitted, Law, Replies, Reply, Shape, Timed, Times};
 use crate::results::stats::Thousandths;
 
@@ -70,6 +71,7 @@ impl LawArg {
 
 /// Does what `args` ask for.
 pub(super) fn run(args: &FitArgs) -> Result<Exit, Failure> {
+    let _interrupt = Interrupt::listen_while_reading();
     let replies = read(&args.files)?;
     let times = Times::of(&replies).map_err(|error| Failure::wrong_input(&error))?;
     let times = times.ok_or_else(|| {

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::exit::{Failure, STOPPED};
+use super::output;
 
 /// How long work that was asked to stop has to come to its next step. Ending a command that was
 /// started takes two seconds of it.
@@ -82,6 +83,7 @@ impl Interrupt {
 )]
 fn ended_after(grace: Duration) {
     std::thread::sleep(grace);
+    output::note("stopped; what was waited for did not come");
     std::process::exit(i32::from(STOPPED));
 }
 

@@ -131,8 +131,8 @@ pub(super) struct CommandHarness {
     folder: Option<PathBuf>,
 }
 
-/// How often it is looked whether somebody wants a command to be stopped.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// How often it is looked whether somebody wants what is under way to be stopped.
+pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 impl CommandHarness {
     fn new(table: &HarnessTable, home: &Home) -> Self {

@@ -1,6 +1,7 @@
 //! Runs one cell: from its settings to what was seen of the run.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::Experiment;
 use super::bare::{self, Relay};
 use super::execute::Stop;
+use super::harness::BETWEEN_LOOKS;
 use super::ledger::Ledger;
 use super::loopback::Loopback;
 use super::measured::{Measured, Restored};
@@ -144,7 +146,7 @@ impl<'e> Venue<'e> {
             return Ok(measured);
         };
         let clock = RealClock::starting_at(Duration::ZERO);
-        let mut measured = runtime.block_on(stage.play(&clock, self.stop))?;
+        let mut measured = runtime.block_on(stage.play_until(&clock, self.stop))?;
         if settings.compare_with == Some(CompareWith::BareSocket)
             && settings.transport != Transport::InProcess
             && let Some(loopback) = &self.loopback
@@ -172,7 +174,7 @@ impl<'e> Venue<'e> {
         let seam = Seam::by_way_of(relay.address());
         let stage = Stage::set(settings, (self.resources, &seam), "overheard")?;
         let clock = RealClock::starting_at(Duration::ZERO);
-        stage.play(&clock, self.stop).await?;
+        stage.play_until(&clock, self.stop).await?;
         Ok(relay.finish())
     }
 }
@@ -207,6 +209,24 @@ impl<'s> Stage<'s> {
             workspace: Workspace::in_memory(&resources.workspace(settings)?),
             signal,
         })
+    }
+
+    /// Plays a run on the machine's clock, and lets go of whatever it waits for once somebody asks
+    /// for a stop: a reply may take minutes.
+    async fn play_until(
+        self,
+        clock: &RealClock,
+        stop: Stop<'_>,
+    ) -> Result<Measured<'s>, CellRunError> {
+        let (looks, never) = (RealClock::starting_at(Duration::ZERO), Signal::new());
+        let mut playing = pin!(self.play(clock, stop));
+        loop {
+            tokio::select! {
+                biased;
+                played = &mut playing => return played,
+                _ = looks.sleep(BETWEEN_LOOKS, &never) => go_on(stop)?,
+            }
+        }
     }
 
     async fn play(self, clock: &dyn Clock, stop: Stop<'_>) -> Result<Measured<'s>, CellRunError> {

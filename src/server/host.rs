@@ -82,10 +82,12 @@ fn is_local(host: &str) -> bool {
 /// are made of web pages have schemes of their own, and are on this machine.
 fn is_foreign_page(origin: &str) -> bool {
     let Ok(uri) = origin.parse::<Uri>() else {
-        return true;
+        return origin != "file://";
     };
     match (uri.scheme_str(), uri.authority()) {
-        (Some("http" | "https"), Some(authority)) => !is_local(authority.as_str()),
+        (Some("http" | "https" | "ws" | "wss" | "ftp"), Some(authority)) => {
+            !is_local(authority.as_str())
+        }
         (Some(_), _) => false,
         (None, _) => true,
     }
@@ -157,6 +159,8 @@ mod tests {
         for foreign in [
             "http://evil.com",
             "https://evil.com:8787",
+            "ftp://evil.com",
+            "ws://evil.com",
             "null",
             "",
             "evil.com",
@@ -169,6 +173,7 @@ mod tests {
             "http://[::1]:5173",
             "vscode-webview://0a1b",
             "app://obsidian.md",
+            "file://",
         ] {
             assert!(!is_foreign_page(own), "{own}");
         }

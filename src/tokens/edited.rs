@@ -145,7 +145,8 @@ mod tests {
         count: EditedCount,
         now: Vec<Message>,
         sent: Vec<Message>,
-        /// How many edits there were since.
+        /// How many edits there were since. One that changes nothing counts as two: how much there
+        /// is in common behind it is not looked for either.
         edits: usize,
     }
 
@@ -184,8 +185,8 @@ mod tests {
             self.count
                 .replace(at, JsonCost::of_message(&message), common);
             if at + 1 < self.now.len() {
+                self.edits += 1 + usize::from(self.now[at] == message);
                 self.now[at] = message;
-                self.edits += 1;
             }
         }
 
@@ -195,8 +196,8 @@ mod tests {
             let cost = JsonCost::of_message(&message);
             self.count.fold(range.clone(), cost, common);
             if !range.is_empty() && range.end < self.now.len() {
+                self.edits += 1 + usize::from(self.now[range.start] == message);
                 self.now.splice(range, [message]);
-                self.edits += 1;
             }
         }
 

@@ -31,9 +31,12 @@ pub(super) enum Certainty {
 const TRIES: u32 = 32;
 /// The most values that are made for one call, all tries together.
 const MOST_VALUES: u32 = 20_000;
-/// So many bytes of a text, or of a value that the schema names, count as one more value: however
-/// a few bytes of a schema multiply, the arguments have a megabyte or two.
+/// So many bytes of a text, a name, or a value that the schema names count as one more value:
+/// however a few bytes of a schema multiply, the arguments have a megabyte or two.
 const BYTES_OF_VALUE: usize = 64;
+/// So many bytes of a schema that is read once more count as one more value: however it refers to
+/// itself, some twenty megabytes of it are read.
+const BYTES_OF_SCHEMA: usize = 1_024;
 /// From this depth on, only what must be there is.
 const DEEP: u32 = 4;
 /// From this depth on, there is nothing.
@@ -121,6 +124,7 @@ impl Maker<'_, '_> {
         let Value::Object(schema) = schema else {
             return json!(scalar::word(self.rng));
         };
+        self.charge(to_json(schema).len() / BYTES_OF_SCHEMA);
         let schema = self.flat(schema.clone(), depth);
         if let Some(constant) = schema.get("const") {
             return self.charged(constant.clone());
@@ -152,9 +156,23 @@ impl Maker<'_, '_> {
             Value::String(text) => text.len(),
             value => to_json(value).len(),
         };
-        let values = u32::try_from(bytes / BYTES_OF_VALUE).unwrap_or(u32::MAX);
-        self.left = self.left.saturating_sub(values);
+        self.charge(bytes / BYTES_OF_VALUE);
         value
+    }
+
+    fn charge(&mut self, values: usize) {
+        let values = u32::try_from(values).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_sub(values);
+    }
+
+    /// Adds a property, while anything may still be made.
+    fn insert(&mut self, object: &mut Map<String, Value>, name: String, of: (&Value, u32)) {
+        if self.left > 0 {
+            self.charge(name.len() / BYTES_OF_VALUE);
+            let (schema, depth) = of;
+            let value = self.value(schema, depth);
+            object.insert(name, value);
+        }
     }
 
     /// An example of the schema's own; the arguments as a whole are made.
@@ -171,6 +189,10 @@ impl Maker<'_, '_> {
     /// The schema with its references followed, its parts merged and its alternatives chosen.
     fn flat(&mut self, mut schema: Map<String, Value>, depth: u32) -> Map<String, Value> {
         for _ in 0..MOST_STEPS {
+            if self.left == 0 {
+                break;
+            }
+            self.charge(to_json(&schema).len() / BYTES_OF_SCHEMA);
             if let Some(reference) = schema.shift_remove("$ref") {
                 let target = reference.as_str().and_then(|text| self.resolve(text));
                 schema = merge(target, schema);
@@ -226,13 +248,13 @@ impl Maker<'_, '_> {
         for (name, property) in properties.into_iter().flatten() {
             let optional = depth < DEEP && *property != Value::Bool(false);
             if required.contains(&name.as_str()) || (optional && self.rng.next_u64() & 1 == 1) {
-                object.insert(name.clone(), self.value(property, depth + 1));
+                self.insert(&mut object, name.clone(), (property, depth + 1));
             }
         }
         let others = schema.get("additionalProperties").unwrap_or(&Value::Null);
         for name in required {
             if !object.contains_key(name) {
-                object.insert(name.to_owned(), self.value(others, depth + 1));
+                self.insert(&mut object, name.to_owned(), (others, depth + 1));
             }
         }
         self.fill(&mut object, schema, depth);
@@ -246,7 +268,7 @@ impl Maker<'_, '_> {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             if object.len() < least && !object.contains_key(name) {
-                object.insert(name.clone(), self.value(property, depth + 1));
+                self.insert(object, name.clone(), (property, depth + 1));
             }
         }
         let patterns = schema.get("patternProperties").and_then(Value::as_object);
@@ -257,8 +279,7 @@ impl Maker<'_, '_> {
                 Some((pattern, property)) => (pattern::text(pattern, self.rng), property),
                 None => (Some(format!("key{}", object.len())), others),
             };
-            let value = self.value(property, depth + 1);
-            object.insert(name.unwrap_or_default(), value);
+            self.insert(object, name.unwrap_or_default(), (property, depth + 1));
         }
     }
 

@@ -163,6 +163,13 @@ fn a_schema_that_asks_for_too_much_does_not_get_it() {
         with(
             json!({"type": "array", "minItems": 20_000, "items": {"examples": ["x".repeat(1 << 16)]}}),
         ),
+        with(
+            json!({"type": "array", "minItems": 20_000, "items": {"type": "object", "required": ["k".repeat(1 << 16)]}}),
+        ),
+        with(
+            json!({"type": "array", "minItems": 20_000, "items": {"type": "object", "properties": {"k".repeat(1 << 16): {}}, "minProperties": 1}}),
+        ),
+        json!({"type": "object", "minProperties": 20_000, "patternProperties": {"^[a-z]{5000}$": {"type": "null"}}}),
         json!({"type": "object", "minProperties": u64::MAX}),
         json!({"$ref": "#"}),
         doubling(40),

@@ -435,4 +435,39 @@ mod signals {
             "{trace}"
         );
     }
+
+    #[test]
+    fn a_sweep_that_waits_for_a_reply_is_ended_by_a_signal_and_keeps_what_was_paid_for() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("four.toml"), super::FOUR).unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_loopmeter"))
+            .current_dir(folder.path())
+            .args(["run", "four.toml", "--max-spend", "1"])
+            .env("LLM_BASE_URL", format!("http://127.0.0.1:{port}/v1"))
+            .env("LLM_MODEL", "tiny")
+            .env_remove("LLM_API_KEY")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        for _ in 0..3 {
+            let (mut stream, _) = listener.accept().unwrap();
+            read_request(&stream);
+            let reply = format!("{}{}", super::wire::JSON_HEAD, super::ANSWER);
+            stream.write_all(reply.as_bytes()).unwrap();
+        }
+        let (mut stream, _) = listener.accept().unwrap();
+        read_request(&stream);
+        send("-INT", child.id());
+        // Whoever is stopped hangs up, whatever the model is about to say.
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let mut told = String::new();
+        child.stderr.unwrap().read_to_string(&mut told).unwrap();
+        assert!(told.contains("after 3 of 4 runs; spent $"), "{told}");
+        let rows = fs::read_to_string(folder.path().join("results/four.partial/cells.csv"));
+        assert_eq!(rows.unwrap().lines().count(), 1 + 3);
+    }
 }

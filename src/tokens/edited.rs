@@ -36,7 +36,8 @@ impl EditedCount {
         if let Some(old) = self.messages.get_mut(at) {
             self.count.replace(*old, cost);
             *old = cost;
-            self.change(at, common);
+            // One that is the same has its closing piece in common only where the same follows.
+            self.change(at, common.min(cost.shared));
         }
     }
 
@@ -264,6 +265,20 @@ mod tests {
         watched.push(user("And?"));
         watched.replace(4, assistant("That one."));
         watched.edits = 0;
+        watched.holds();
+    }
+
+    #[test]
+    fn a_message_that_is_replaced_by_itself_has_no_more_in_common_than_what_follows_allows() {
+        for at in 0..4 {
+            let mut watched = four();
+            watched.replace(at, watched.now[at].clone());
+            watched.holds();
+        }
+        let mut watched = Watched::of(["", ""].map(user));
+        watched.send();
+        watched.push(user(""));
+        watched.replace(1, user(""));
         watched.holds();
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::clock::{BoxFuture, RealClock};
 use crate::message::ToolDefinition;
-use crate::tools::{Access, Tool, ToolContext, ToolError, ToolFailure};
+use crate::tools::{Access, Repeat, Tool, ToolContext, ToolError, ToolFailure};
 
 /// Reads for so many milliseconds, says when it is half done, and answers with them. 404 is not
 /// there, and 403 is forbidden.
@@ -110,8 +110,11 @@ fn one_turn(calls: &[ToolCall]) -> Recorded {
 
 /// The ids of the calls that run first, under `settings`.
 fn first_group(settings: RunSettings, calls: &[ToolCall]) -> Vec<String> {
-    let catalog = catalog();
-    let mut machine = Machine::new(RunState::new("t", settings, "", "go"), &catalog);
+    first_group_of(&catalog(), settings, calls)
+}
+
+fn first_group_of(catalog: &Catalog, settings: RunSettings, calls: &[ToolCall]) -> Vec<String> {
+    let mut machine = Machine::new(RunState::new("t", settings, "", "go"), catalog);
     machine.on_reply(reply(None, calls), Duration::ZERO);
     match machine.next(Duration::ZERO) {
         Need::Tool { call, beside, .. } => {
@@ -168,6 +171,51 @@ fn without_the_policy_every_call_runs_alone() {
     let mut bench = bench();
     bench.run(&one_turn(&calls), settings(Policy::default(), &[]));
     assert_eq!(bench.clock.now(), Duration::from_millis(400));
+}
+
+/// `read`, as it says of itself.
+struct Odd(Read, Access, Repeat, bool);
+
+impl Tool for Odd {
+    fn definition(&self) -> &ToolDefinition {
+        self.0.definition()
+    }
+
+    fn access(&self) -> Access {
+        self.1
+    }
+
+    fn repeat(&self, _arguments: &Value) -> Repeat {
+        self.2
+    }
+
+    fn needs_approval(&self) -> bool {
+        self.3
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext<'a>,
+    ) -> BoxFuture<'a, Result<String, ToolFailure>> {
+        self.0.run(arguments, context)
+    }
+}
+
+#[test]
+fn a_tool_runs_beside_others_if_it_reads_and_may_be_repeated_and_asks_nobody() {
+    let calls = [reads("a", 300), reads("b", 100)];
+    for (access, repeat, asks, at_once) in [
+        (Access::ReadOnly, Repeat::Harmless, false, 2),
+        (Access::Write, Repeat::Harmless, false, 1),
+        (Access::ReadOnly, Repeat::Unsafe, false, 1),
+        (Access::ReadOnly, Repeat::Harmless, true, 1),
+    ] {
+        let odd = Arc::new(Odd(read(), access, repeat, asks));
+        let catalog = Catalog::chapter().with(odd).unwrap();
+        let group = first_group_of(&catalog, settings(PARALLEL, &[]), &calls);
+        assert_eq!(group.len(), at_once, "{access:?} {repeat:?} {asks}");
+    }
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub mod document;
 pub mod event;
 pub mod files;
 pub mod letters;
+#[cfg(any(feature = "cli", feature = "client"))]
+pub(crate) mod loopback;
 pub mod message;
 pub mod money;
 pub mod pricing;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const ORDER: &[&str] = &[
     "money",
     "letters",
+    "loopback",
     "clock",
     "message",
     "event",

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use super::exit::Failure;
-use crate::letters::{acts, inert_json};
+use crate::letters::{acts, inert_json, spelled};
 
 /// Writes a line of results. What is shown may be anybody's text, so it cannot command a terminal.
 ///
@@ -24,6 +24,11 @@ pub(super) fn line(text: impl Display) -> Result<(), Failure> {
 /// Writes a diagnostic line. Where even that cannot be written there is nobody left to tell.
 pub(super) fn note(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", harmless(&text));
+}
+
+/// A foreign text as a part of a line: no letter of it begins one, or acts otherwise.
+pub(super) fn one_line(text: &str) -> String {
+    spelled(text, acts)
 }
 
 /// The text without what acts on a terminal: control characters other than line breaks and tabs,

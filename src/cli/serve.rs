@@ -175,18 +175,13 @@ impl Telling {
 fn tell(mut news: Receiver<Arc<Exchange>>) {
     loop {
         match news.blocking_recv() {
-            Ok(exchange) => output::note(one_line(&exchange.to_string())),
+            Ok(exchange) => output::note(output::one_line(&exchange.to_string())),
             Err(RecvError::Lagged(missed)) => {
                 output::note(format_args!("… {missed} exchanges not shown"));
             }
             Err(RecvError::Closed) => return,
         }
     }
-}
-
-/// A line is one exchange, whatever the names of a request have in them.
-fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
 }
 
 /// A token that other machines can try has this many characters at least.

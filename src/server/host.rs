@@ -1,7 +1,7 @@
 //! Whom a request is for and which page it comes from, so that no web page uses a server that is
 //! for this machine alone.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use hyper::Version;
 use hyper::header::{HOST, HeaderValue, ORIGIN};
@@ -11,6 +11,7 @@ use hyper::http::uri::{Authority, Uri};
 use super::Key;
 use super::exchange::cut_name;
 use super::route::Refusal;
+use crate::loopback::is_this_machine;
 
 /// Which hosts a request may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,12 +71,11 @@ fn is_local(host: &str) -> bool {
     let Ok(authority) = host.parse::<Authority>() else {
         return false;
     };
-    let name = authority.host().to_ascii_lowercase();
-    let name = name.strip_suffix('.').unwrap_or(&name);
-    let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
-    let is_named =
-        || name == "localhost" || name.ends_with(".localhost") || FROM_CONTAINERS.contains(&name);
-    !host.contains('@') && address.map_or_else(|_| is_named(), |ip| ip.to_canonical().is_loopback())
+    let name = authority.host();
+    let is_from_a_container = FROM_CONTAINERS
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(name.strip_suffix('.').unwrap_or(name)));
+    !host.contains('@') && (is_this_machine(name) || is_from_a_container)
 }
 
 /// Whether an origin is a page from elsewhere, or one that hides where it is from. Programs that

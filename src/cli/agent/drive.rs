@@ -112,7 +112,7 @@ fn run_it(held: Held<'_>, launch: &Launch, machine: &mut Machine<'_>) -> Result<
         .map_err(|error| Failure::could_not_do(&error))?;
     // A thread of its own hears signals while a long reply is counted on this one.
     let pressed = signal.clone();
-    let interrupt = Interrupt::and_then(move |name| pressed.stop(name));
+    let interrupt = Interrupt::and_then(move |_, name| pressed.stop(name));
     let driven = runtime.block_on(async {
         let mut driving = std::pin::pin!(drive(machine, harness, &mut watchers));
         loop {

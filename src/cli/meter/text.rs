@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Bill;
 use crate::cli::output::counted;
+use crate::cli::output::one_line;
 use crate::cli::prices;
-use crate::letters::{acts, spelled};
 use crate::meter::{Ended, Failure, Invoice, Turn};
 use crate::server::{Channel, Oddity, SeenResult};
 
@@ -261,11 +261,6 @@ fn titled(title: &str, lines: &str) -> String {
         "" => String::new(),
         lines => format!("\n{title}\n{lines}"),
     }
-}
-
-/// A text of the agent as a part of a line: no letter of it begins one, or acts otherwise.
-fn one_line(text: &str) -> String {
-    spelled(text, acts)
 }
 
 /// The most characters of a text that are shown.

@@ -1,6 +1,5 @@
 //! Where the model is, by which name, and how patiently it is asked.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 use super::retry::RetryPolicy;
 use super::secret::Secret;
+use crate::loopback::{address, is_this_machine};
 use crate::provider::wire::Delivery;
 
 /// How long an attempt may take.
@@ -282,16 +282,8 @@ impl Endpoint {
     /// Whether it is on this machine, however that is written: the address of no host in
     /// particular leads here too.
     fn is_loopback(&self) -> bool {
-        let is_here = |address: IpAddr| {
-            let address = address.to_canonical();
-            address.is_loopback() || address.is_unspecified()
-        };
         let host = self.base_url.host_str().unwrap_or_default();
-        if let Ok(address) = host.trim_matches(['[', ']']).parse() {
-            return is_here(address);
-        }
-        let name = host.strip_suffix('.').unwrap_or(host);
-        name == "localhost" || name.ends_with(".localhost")
+        is_this_machine(host) || address(host).is_some_and(|address| address.is_unspecified())
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::{Filter, Folders, Found, Record, Store, StoreError};
 use crate::files::{Identity, Point, Reach, identity, not_plain, unwatched};
@@ -25,6 +25,9 @@ const OURS: i64 = 0x6c6d_7472;
 
 /// How long another process's write is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a switch to the log is tried where others are quicker each time.
+const MOST_SWITCHES: u32 = 100;
 
 const CREATE: &str = "\
 CREATE TABLE IF NOT EXISTS runs (
@@ -229,12 +232,26 @@ impl Kind {
 /// Makes the tables, if need be, and sees to it that what is saved is on the disk.
 fn prepare(connection: &mut Connection, kind: Kind) -> rusqlite::Result<()> {
     if kind == Kind::Empty {
-        connection.pragma_update(None, "journal_mode", "WAL")?;
+        log_ahead(connection)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(CREATE)?;
         transaction.commit()?;
     }
     connection.pragma_update(None, "synchronous", "FULL")
+}
+
+/// Switches to a write-ahead log. Unlike a transaction, the switch does not wait for others that
+/// make the same database at this moment: it fails, so one waits until nobody reads or writes.
+fn log_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    for _ in 0..MOST_SWITCHES {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")?;
+            }
+            switched => return switched,
+        }
+    }
+    connection.pragma_update(None, "journal_mode", "WAL")
 }
 
 impl Stored {

@@ -11,6 +11,14 @@ fn looking_for_runs_makes_no_database() {
 }
 
 #[test]
+fn what_is_no_file_is_no_database() {
+    let bench = Database(tempfile::tempdir().unwrap());
+    std::fs::create_dir_all(bench.path()).unwrap();
+    let error = bench.store().load("a").unwrap_err();
+    assert!(error.to_string().contains("no plain file"), "{error}");
+}
+
+#[test]
 fn a_database_of_another_program_or_of_a_later_version_is_refused_and_left_alone() {
     let bench = Database(tempfile::tempdir().unwrap());
     std::fs::create_dir_all(bench.path().parent().unwrap()).unwrap();
